@@ -1,0 +1,12 @@
+# `cmake --install`: the program, its man pages and completion, the libraries with their headers, and a CMake package `iez`.
+include(CMakePackageConfigHelpers)
+get_property(modules GLOBAL PROPERTY IEZ_MODULES)
+install(TARGETS ${modules} EXPORT iezTargets FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/iez")
+install(TARGETS iez)
+install(EXPORT iezTargets NAMESPACE iez:: DESTINATION "${CMAKE_INSTALL_LIBDIR}/cmake/iez")
+configure_package_config_file(cmake/iezConfig.cmake.in "${PROJECT_BINARY_DIR}/iezConfig.cmake"
+                              INSTALL_DESTINATION "${CMAKE_INSTALL_LIBDIR}/cmake/iez")
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/iezConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/iezConfig.cmake" "${PROJECT_BINARY_DIR}/iezConfigVersion.cmake"
+        DESTINATION "${CMAKE_INSTALL_LIBDIR}/cmake/iez")
+install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
