@@ -2,15 +2,14 @@
 
 #include <array>
 #include <chrono>
-#include <optional>
 #include <utility>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <spdlog/logger.h>
 #include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
+#include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
 
@@ -51,13 +50,6 @@ std::string text_line(std::string_view message, std::initializer_list<LogField> 
 
 }  // namespace
 
-Result<LogLevel> parse_log_level(std::string_view text) {
-  for (const LevelName& known : kLevels) {
-    if (known.name == text) return known.level;
-  }
-  return fail(Errc::invalid_argument, fmt::format("'{}': expected debug, info, warning, error or off", text));
-}
-
 struct Logger::Impl {
   spdlog::logger backend;
   LogFormat format;
@@ -89,8 +81,8 @@ Result<Logger> Logger::make(const Options& options) {
 void Logger::write(LogLevel level, std::string_view message, std::initializer_list<LogField> fields) {
   const auto backend_level = entry(level).backend;
   if (level == LogLevel::off || !impl_->backend.should_log(backend_level)) return;
-  impl_->backend.log(backend_level, impl_->format == LogFormat::json ? json_line(level, message, fields)
-                                                                     : text_line(message, fields));
+  impl_->backend.log(backend_level,
+                     impl_->format == LogFormat::json ? json_line(level, message, fields) : text_line(message, fields));
 }
 
 }  // namespace iez

@@ -18,8 +18,6 @@ namespace iez {
 enum class LogLevel { debug, info, warning, error, off };
 enum class LogFormat { text, json };
 
-[[nodiscard]] Result<LogLevel> parse_log_level(std::string_view text);
-
 struct LogField {
   std::string_view key;
   std::string value;
@@ -42,18 +40,12 @@ class Logger {
 
   void write(LogLevel level, std::string_view message, std::initializer_list<LogField> fields = {});
 
-  void debug(std::string_view message, std::initializer_list<LogField> fields = {}) {
-    write(LogLevel::debug, message, fields);
-  }
-  void info(std::string_view message, std::initializer_list<LogField> fields = {}) {
-    write(LogLevel::info, message, fields);
-  }
+  void debug(std::string_view message, std::initializer_list<LogField> fields = {}) { write(LogLevel::debug, message, fields); }
+  void info(std::string_view message, std::initializer_list<LogField> fields = {}) { write(LogLevel::info, message, fields); }
   void warning(std::string_view message, std::initializer_list<LogField> fields = {}) {
     write(LogLevel::warning, message, fields);
   }
-  void error(std::string_view message, std::initializer_list<LogField> fields = {}) {
-    write(LogLevel::error, message, fields);
-  }
+  void error(std::string_view message, std::initializer_list<LogField> fields = {}) { write(LogLevel::error, message, fields); }
 
  private:
   struct Impl;

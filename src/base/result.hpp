@@ -52,18 +52,17 @@ namespace detail {
 
 // IEZ_TRY(auto x, f()); binds the value, or returns the error of f() from the enclosing function.
 #define IEZ_TRY(declaration, ...) IEZ_TRY_IMPL_(IEZ_CONCAT_(iez_try_, __LINE__), declaration, __VA_ARGS__)
-#define IEZ_TRY_IMPL_(name, declaration, ...)                     \
-  auto name = (__VA_ARGS__);                                      \
-  if (!name) return std::unexpected(std::move(name).error());     \
+#define IEZ_TRY_IMPL_(name, declaration, ...)                 \
+  auto name = (__VA_ARGS__);                                  \
+  if (!name) return std::unexpected(std::move(name).error()); \
   declaration = *std::move(name)
 #define IEZ_CONCAT_(a, b) IEZ_CONCAT_AGAIN_(a, b)
 #define IEZ_CONCAT_AGAIN_(a, b) a##b
 
 // IEZ_CHECK(f()); the same for a Result<void>.
-#define IEZ_CHECK(...)                                                                \
-  do {                                                                                \
-    if (auto iez_checked = (__VA_ARGS__); !iez_checked)                               \
-      return std::unexpected(std::move(iez_checked).error());                         \
+#define IEZ_CHECK(...)                                                                                          \
+  do {                                                                                                          \
+    if (auto iez_checked = (__VA_ARGS__); !iez_checked) return std::unexpected(std::move(iez_checked).error()); \
   } while (false)
 
 // For bugs only: never reachable from input. Stays on in release builds.

@@ -15,10 +15,10 @@ class Rng {
  public:
   explicit Rng(std::uint64_t seed);
 
-  std::uint64_t bits();                               // uniform over all 64-bit values
-  std::uint64_t below(std::uint64_t bound);           // uniform in [0, bound), without bias. REQUIRES: bound > 0
+  std::uint64_t bits();                                          // uniform over all 64-bit values
+  std::uint64_t below(std::uint64_t bound);                      // uniform in [0, bound), without bias. REQUIRES: bound > 0
   std::uint64_t between(std::uint64_t low, std::uint64_t high);  // uniform in [low, high]. REQUIRES: low <= high
-  double unit();                                      // uniform in [0, 1)
+  double unit();                                                 // uniform in [0, 1)
   bool chance(double probability);
 
   // An independent generator; drawing from one does not disturb the other.

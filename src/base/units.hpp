@@ -52,9 +52,9 @@ struct OstIndex {
 [[nodiscard]] Result<BytesPerSecond> parse_rate(std::string_view text);
 [[nodiscard]] Result<Duration> parse_duration(std::string_view text);
 
-std::string to_string(Bytes size);            // "0 B", "1023 B", "64.0 KiB", "1.50 GiB"
-std::string to_string(BytesPerSecond rate);   // "40.0 MB/s": decimal, as network and disk vendors count
-std::string to_string(Duration duration);     // "250 ms", "1.50 s", "2 min 5 s"
+std::string to_string(Bytes size);           // "0 B", "1023 B", "64.0 KiB", "1.50 GiB"
+std::string to_string(BytesPerSecond rate);  // "40.0 MB/s": decimal, as network and disk vendors count
+std::string to_string(Duration duration);    // "250 ms", "1.50 s", "2 min 5 s"
 
 // rate = bytes / time; zero when no time has passed.
 BytesPerSecond rate_of(Bytes size, Duration elapsed);

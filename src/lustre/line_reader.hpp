@@ -34,7 +34,7 @@ class LineReader {
   std::uint64_t bytes() const { return bytes_; }  // delivered so far
 
  private:
-  [[nodiscard]] Result<void> fill();          // reads more behind the unread bytes
+  [[nodiscard]] Result<void> fill();             // reads more behind the unread bytes
   [[nodiscard]] Result<bool> drop_to_newline();  // false: the stream ended first
 
   ByteStream& stream_;

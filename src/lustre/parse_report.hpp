@@ -16,13 +16,13 @@ struct ParseReport {
   static constexpr std::size_t kKept = 8;
 
   struct Problem {
-    std::string origin;       // the file
+    std::string origin;  // the file
     std::uint64_t line = 0;
     std::string message;
   };
 
-  std::uint64_t rows = 0;     // used
-  std::uint64_t skipped = 0;  // not used
+  std::uint64_t rows = 0;         // used
+  std::uint64_t skipped = 0;      // not used
   std::vector<Problem> problems;  // the first kKept of them
 
   void skip(std::string_view origin, std::uint64_t line, std::string message) {

@@ -13,8 +13,8 @@
 namespace iez::model {
 
 struct OstState {
-  bool active = true;      // the MDS creates objects there
-  bool degraded = false;   // rebuilding: slow, avoided by default allocation
+  bool active = true;     // the MDS creates objects there
+  bool degraded = false;  // rebuilding: slow, avoided by default allocation
   bool read_only = false;
   bool no_create = false;  // no new objects by order of the administrator
 
@@ -23,19 +23,19 @@ struct OstState {
 
 struct Ost {
   OstIndex index;
-  std::string name;        // "lustre-OST0003"
-  std::size_t oss = 0;     // index into Cluster::servers
+  std::string name;     // "lustre-OST0003"
+  std::size_t oss = 0;  // index into Cluster::servers
   Bytes total;
-  Bytes free;              // includes what is reserved for root
-  Bytes available;         // to ordinary users
+  Bytes free;       // includes what is reserved for root
+  Bytes available;  // to ordinary users
   OstState state;
 };
 
 struct Oss {
-  std::string name;                     // host name, or the NID it was reached by
-  std::optional<double> cpu;            // busy share of all cores
-  std::optional<double> memory;         // used share
-  std::optional<double> load_1min;      // run queue length
+  std::string name;                 // host name, or the NID it was reached by
+  std::optional<double> cpu;        // busy share of all cores
+  std::optional<double> memory;     // used share
+  std::optional<double> load_1min;  // run queue length
   std::optional<unsigned> cores;
 };
 
@@ -45,9 +45,9 @@ struct Cluster {
   std::vector<Ost> osts;  // ascending by index
 };
 
-Bytes used(const Ost& ost);           // total - free; 0 if the counters disagree
-double utilisation(const Ost& ost);   // used / total; 0 for a target of no size
-bool full(const Ost& ost);            // has a size, and nothing is available
+Bytes used(const Ost& ost);          // total - free; 0 if the counters disagree
+double utilisation(const Ost& ost);  // used / total; 0 for a target of no size
+bool full(const Ost& ost);           // has a size, and nothing is available
 
 struct OssUsage {
   Bytes total;

@@ -1,0 +1,103 @@
+#include "bench_command.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+#include "bench.hpp"
+#include "build_info.hpp"
+#include "json.hpp"
+#include "table.hpp"
+
+namespace iez::cli {
+
+namespace {
+
+Result<const bench::Bench*> find_bench(const std::string& name) {
+  std::vector<std::string_view> names;
+  for (const bench::Bench& known : bench::benches()) {
+    if (known.name == name) return &known;
+    names.push_back(known.name);
+  }
+  const auto meant = text::nearest(name, names);
+  return fail(Errc::invalid_argument, fmt::format("no benchmark '{}'; {}", name,
+                                                  meant ? fmt::format("did you mean {}?", *meant)
+                                                        : fmt::format("there are: {}", fmt::join(names, ", "))));
+}
+
+std::string_view verdict(const bench::Figure& figure) {
+  if (!figure.value) return "skipped";
+  const auto reached = bench::reached(figure);
+  if (!reached) return "";
+  return *reached ? "reached" : "missed";
+}
+
+std::string to_text(std::string_view name, const std::vector<bench::Figure>& figures, const Terminal& terminal) {
+  Table table({{"FIGURE"}, {"VALUE", Align::right}, {"UNIT"}, {"TARGET", Align::right}, {""}, {"NOTE"}});
+  for (const bench::Figure& figure : figures) {
+    table.add({{figure.name},
+               {figure.value ? fmt::format("{:.4g}", *figure.value) : "-"},
+               {figure.unit},
+               {figure.target ? fmt::format("{} {:g}", figure.higher_is_better ? ">=" : "<=", *figure.target) : "-"},
+               {std::string(verdict(figure)), verdict(figure) == "missed" ? Colour::red : Colour::none},
+               {figure.note}});
+  }
+  return fmt::format("{} ({})\n{}", name, build::kCommit, table.render(terminal, true));
+}
+
+ordered_json to_json(std::string_view name, const std::vector<bench::Figure>& figures) {
+  ordered_json json{{"bench", name}, {"commit", build::kCommit}, {"figures", ordered_json::array()}};
+  for (const bench::Figure& figure : figures) {
+    json["figures"].push_back({{"name", figure.name},
+                               {"value", or_null(figure.value)},
+                               {"unit", figure.unit},
+                               {"better", figure.higher_is_better ? "higher" : "lower"},
+                               {"target", or_null(figure.target)},
+                               {"note", figure.note}});
+  }
+  return json;
+}
+
+Result<void> list_benches(const Terminal& terminal, bool json) {
+  if (json) {
+    ordered_json list = ordered_json::array();
+    for (const bench::Bench& known : bench::benches()) list.push_back({{"bench", known.name}, {"summary", known.summary}});
+    return print(to_line(list));
+  }
+  Table table({{"BENCHMARK"}, {"WHAT"}});
+  for (const bench::Bench& known : bench::benches()) table.add({{std::string(known.name)}, {std::string(known.summary)}});
+  return print(table.render(terminal, true));
+}
+
+Result<void> measure(const std::string& path) {
+  IEZ_TRY(const bench::ParseCost cost, bench::measure_job_stats(path));
+  return print(to_line({{"jobs", cost.jobs}, {"bytes", cost.bytes}, {"seconds", cost.seconds}, {"peak_kib", cost.peak_kib}}));
+}
+
+}  // namespace
+
+Result<void> run_bench(const BenchOptions& options, Context& context) {
+  if (!options.measure.empty()) return measure(options.measure);
+  std::vector<const bench::Bench*> chosen;
+  for (const std::string& name : options.names) {
+    IEZ_TRY(const bench::Bench* found, find_bench(name));
+    chosen.push_back(found);
+  }
+  if (options.all) {
+    for (const bench::Bench& known : bench::benches()) chosen.push_back(&known);
+  }
+  if (chosen.empty()) return list_benches(context.terminal, options.json);
+  for (const bench::Bench* known : chosen) {
+    const bench::Settings settings{.progress = [&](std::string_view line) { fmt::print(stderr, "{}: {}\n", known->name, line); },
+                                   .quick = options.quick};
+    auto figures = known->run(settings);
+    if (!figures) return with_context(std::move(figures).error(), known->name);
+    IEZ_CHECK(print(options.json ? to_line(to_json(known->name, *figures)) : to_text(known->name, *figures, context.terminal)));
+  }
+  return {};
+}
+
+}  // namespace iez::cli

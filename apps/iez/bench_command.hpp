@@ -1,0 +1,21 @@
+// `iez bench`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "command.hpp"
+
+namespace iez::cli {
+
+struct BenchOptions {
+  std::vector<std::string> names;  // empty: list them
+  bool all = false;
+  bool json = false;
+  bool quick = false;
+  std::string measure;  // a job_stats dump to parse in this process
+};
+
+[[nodiscard]] Result<void> run_bench(const BenchOptions& options, Context& context);
+
+}  // namespace iez::cli

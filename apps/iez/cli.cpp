@@ -1,0 +1,331 @@
+#include "cli.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "base/text.hpp"
+#include "bench.hpp"
+#include "bench_command.hpp"
+#include "build_info.hpp"
+#include "command.hpp"
+#include "completion.hpp"
+#include "layout.hpp"
+#include "status.hpp"
+#include "top.hpp"
+
+namespace iez::cli {
+
+namespace {
+
+constexpr int kDone = 0;
+constexpr int kFailed = 1;
+constexpr int kUsage = 2;
+
+constexpr std::array<std::pair<std::string_view, TopSort>, 7> kSorts{{{"bytes", TopSort::bytes},
+                                                                      {"rate", TopSort::rate},
+                                                                      {"read", TopSort::read},
+                                                                      {"write", TopSort::write},
+                                                                      {"ops", TopSort::operations},
+                                                                      {"size", TopSort::size},
+                                                                      {"job", TopSort::job}}};
+constexpr std::array<std::pair<std::string_view, TopPer>, 3> kPers{
+    {{"job", TopPer::job}, {"ost", TopPer::ost}, {"server", TopPer::server}}};
+constexpr std::array<std::pair<std::string_view, LogLevel>, 5> kLevels{{{"debug", LogLevel::debug},
+                                                                        {"info", LogLevel::info},
+                                                                        {"warning", LogLevel::warning},
+                                                                        {"error", LogLevel::error},
+                                                                        {"off", LogLevel::off}}};
+constexpr std::array<std::pair<std::string_view, LogFormat>, 2> kFormats{{{"text", LogFormat::text}, {"json", LogFormat::json}}};
+
+class CommandLine {
+ public:
+  CommandLine() : app_("iez: an end-to-end I/O control plane for Lustre", "iez") {
+    app_.require_subcommand(1);
+    app_.fallthrough();
+    app_.set_version_flag("--version", fmt::format("iez {} ({})", build::kVersion, build::kCommit));
+    app_.set_help_flag("-h,--help", "Print this help and exit");
+    app_.footer("'iez COMMAND --help' tells more; so do the man pages iez(1), iez-status(1), ...");
+    add_choice(app_, "--log-level", log_.level, kLevels, "Least severe message to write on stderr (default: warning)");
+    add_choice(app_, "--log-format", log_.format, kFormats, "text for people, json for collectors: one object a line");
+    add_status();
+    add_top();
+    add_layout();
+    add_bench();
+    add_completion();
+    add_help();
+  }
+
+  int run(int argc, const char* const* argv) {
+    try {
+      app_.parse(argc, argv);
+    } catch (const CLI::ParseError& problem) {
+      return usage(problem);
+    }
+    auto log = Logger::make(log_);
+    if (!log) return failed(log.error());
+    SystemClock clock;
+    Context context{.clock = clock, .log = *log, .terminal = detect_terminal()};
+    const auto result = action_(context);
+    if (!result) return failed(result.error());
+    return kDone;
+  }
+
+ private:
+  using Action = std::function<Result<void>(Context&)>;
+
+  template <typename T, std::size_t N>
+  CLI::Option* add_choice(CLI::App& command, const std::string& name, T& value,
+                          const std::array<std::pair<std::string_view, T>, N>& choices, const std::string& text) {
+    std::vector<std::string> names;
+    for (const auto& choice : choices) names.emplace_back(choice.first);
+    choices_[{&command, name}] = names;
+    return command
+        .add_option_function<std::string>(
+            name,
+            [&value, &choices](const std::string& given) {
+              for (const auto& [word, meaning] : choices) {
+                if (word == given) value = meaning;
+              }
+            },
+            text)
+        ->check(CLI::IsMember(names).description(""))
+        ->type_name(fmt::format("{}", fmt::join(names, "|")));
+  }
+
+  // A duration of more than nothing, or of nothing where that has a meaning.
+  static void add_duration(CLI::App& command, const std::string& name, const std::string& text, bool may_be_zero,
+                           const std::function<void(Duration)>& take) {
+    command
+        .add_option_function<std::string>(
+            name,
+            [name, may_be_zero, take](const std::string& given) {
+              const auto duration = parse_duration(given);
+              if (!duration) throw CLI::ValidationError(name, duration.error().message);
+              if (*duration == Duration::zero() && !may_be_zero) throw CLI::ValidationError(name, "must be more than 0");
+              take(*duration);
+            },
+            text)
+        ->type_name("TIME");
+  }
+
+  static void add_sources(CLI::App& command, SourceOptions& options) {
+    command
+        .add_option(
+            "-r,--root", options.roots,
+            "Read parameters below DIR (a capture, the lab, another node's /proc and /sys), or from FILE with the text of 'lctl "
+            "get_param' ('-': stdin); repeat for several servers (default: this node)")
+        ->type_name("DIR|FILE")
+        ->take_all()
+        ->expected(1)
+        ->allow_extra_args(false);
+    command.add_option("--fs", options.file_system, "Only this file system")->type_name("NAME");
+  }
+
+  static void add_watch(CLI::App& command, WatchOptions& options) {
+    options.interval = std::chrono::seconds(2);
+    command.add_flag("-w,--watch", options.watch, "Show again every --every until stopped");
+    add_duration(command, "--every", "Time between two pictures of --watch (default: 2s)", false,
+                 [&options](Duration every) { options.interval = every; });
+    command.add_option("--count", options.count, "Stop --watch after N pictures")->type_name("N");
+  }
+
+  void add_status() {
+    CLI::App* const command = app_.add_subcommand("status", "OSSs and OSTs: size, use, balance, load");
+    add_sources(*command, status_.source);
+    add_watch(*command, status_.watch);
+    command->add_flag("--json", status_.json, "One JSON document a picture");
+    command->add_flag("--no-header", status_.no_header, "Rows only");
+    on(command, [this](Context& context) { return run_status(status_, context); });
+  }
+
+  void add_top() {
+    CLI::App* const command = app_.add_subcommand("top", "Jobs by bytes, rate, operations and bytes per call");
+    add_sources(*command, top_.source);
+    command
+        ->add_option("--since", top_.since,
+                     "An earlier capture of the same servers: rates are over the time between the two; repeat as --root")
+        ->type_name("DIR|FILE")
+        ->expected(1)
+        ->take_all()
+        ->allow_extra_args(false);
+    add_duration(*command, "-i,--interval",
+                 "Time between the two samples a rate needs; 0: one sample (default: 1s live, 0 elsewhere)", true,
+                 [this](Duration interval) { top_.interval = interval; });
+    add_watch(*command, top_.watch);
+    add_choice(*command, "-s,--sort", top_.sort, kSorts, "Largest first by this column (default: bytes)");
+    command->add_flag("--reverse", top_.reverse, "Smallest first");
+    add_choice(*command, "--per", top_.per, kPers, "One row a job, or one for each OST or server of it (default: job)");
+    command->add_option("-u,--user", top_.user, "Only jobs of this user")->type_name("NAME|UID");
+    command->add_option("-j,--job", top_.job, "Only jobs whose id or scheduler number matches this shell pattern")
+        ->type_name("PATTERN");
+    command->add_option("-n,--limit", top_.limit, "At most N rows, 0 for all (default: 20, all with --json)")->type_name("N");
+    command->add_flag("--json", top_.json, "One JSON document a picture");
+    command->add_flag("--no-header", top_.no_header, "Rows only");
+    on(command, [this](Context& context) { return run_top(top_, context); });
+  }
+
+  void add_layout() {
+    CLI::App* const command = app_.add_subcommand("layout", "Show a file's layout, or create a file with one");
+    command->require_subcommand(1);
+    CLI::App* const show = command->add_subcommand("show", "How files are striped, or what a directory gives its new files");
+    show->add_option("PATH", show_.paths, "Files or directories on Lustre")->required()->type_name("");
+    show->add_flag("--raw", show_.raw, "PATH holds the bytes of a 'lustre.lov' attribute, e.g. from getfattr");
+    show->add_flag("--json", show_.json, "One JSON document a path");
+    on(show, [this](Context& context) { return run_layout_show(show_, context); });
+
+    CLI::App* const set = command->add_subcommand("set", "Create a new, empty file with this layout");
+    set->add_option("PATH", set_.path, "The file to create; an existing one is left alone")->required()->type_name("");
+    set->add_option("-c,--count", set_.count, "Number of stripes, -1 for all OSTs")->type_name("N");
+    set->add_option("-S,--size", set_.size, "Stripe size: a multiple of 64KiB below 4GiB")->type_name("SIZE");
+    set->add_option("-o,--osts", set_.osts, "Exactly these OSTs, in this order: 3,1,2 or 0-5")->type_name("LIST");
+    set->add_option("-p,--pool", set_.pool, "OSTs of this pool")->type_name("NAME");
+    set->add_flag("--overstripe", set_.overstripe, "An OST may hold several stripes");
+    set->add_option(
+           "-E,--component", set_.components,
+           "A progressive layout, one component each: its end, then count=, size=, pool=, osts=3+1, first=, mdt, overstripe; "
+           "e.g. -E 4M:count=1 -E eof:count=4,size=1M")
+        ->type_name("SPEC")
+        ->take_all()
+        ->expected(1)
+        ->allow_extra_args(false)
+        ->excludes("--count", "--size", "--osts", "--pool", "--overstripe");
+    set->add_flag("--dry-run", set_.dry_run, "Check the layout and show it; create nothing");
+    set->add_flag("--json", set_.json, "The layout the file got, as JSON");
+    on(set, [this](Context& context) { return run_layout_set(set_, context); });
+  }
+
+  void add_bench() {
+    CLI::App* const command = app_.add_subcommand("bench", "Run a benchmark; without a name, list them");
+    command->add_option("NAME", bench_.names, "Which ones")->type_name("");
+    for (const bench::Bench& known : bench::benches()) arguments_[command].emplace_back(known.name);
+    command->add_flag("--all", bench_.all, "All of them");
+    command->add_flag("--json", bench_.json, "One JSON document a benchmark");
+    command->add_flag("--quick", bench_.quick, "Small input: shows that it works, compares nothing");
+    command
+        ->add_option("--measure", bench_.measure,
+                     "Parse this job_stats dump and report its cost, as lustre-parse does in a process of its own")
+        ->type_name("FILE");
+    on(command, [this](Context& context) { return run_bench(bench_, context); });
+  }
+
+  void add_completion() {
+    CLI::App* const command = app_.add_subcommand("completion", "Print a completion script: source <(iez completion bash)");
+    arguments_[command] = {"bash"};
+    command->add_option("SHELL", shell_, "bash")->required()->check(CLI::IsMember({"bash"}).description(""))->type_name("");
+    on(command, [this](Context&) { return print(bash_completion(words())); });
+  }
+
+  void add_help() {
+    CLI::App* const command = app_.add_subcommand("help", "Print the help of a command");
+    command->add_option("COMMAND", topic_, "Its name, e.g. 'layout set'")->type_name("");
+    for (const CLI::App* other : app_.get_subcommands(nullptr)) arguments_[command].push_back(other->get_name());
+    on(command, [this](Context&) { return help(); });
+  }
+
+  Result<void> help() const {
+    const CLI::App* command = &app_;
+    std::string path = "iez";
+    for (const std::string& word : topic_) {
+      const auto subcommands = command->get_subcommands([](const CLI::App*) { return true; });
+      const auto found =
+          std::find_if(subcommands.begin(), subcommands.end(), [&](const CLI::App* app) { return app->get_name() == word; });
+      if (found == subcommands.end()) return fail(Errc::invalid_argument, fmt::format("{} has no command '{}'", path, word));
+      command = *found;
+      path += ' ' + word;
+    }
+    return print(command->help(path.substr(0, path.rfind(' ') == std::string::npos ? path.size() : path.rfind(' '))));
+  }
+
+  void on(CLI::App* command, Action action) {
+    command->callback([this, action = std::move(action)] { action_ = action; });
+  }
+
+  int usage(const CLI::ParseError& problem) const {
+    if (problem.get_exit_code() == 0) {  // --help and --version are answers
+      return app_.exit(problem) == 0 ? kDone : kFailed;
+    }
+    const CLI::App& command = innermost(app_);
+    fmt::print(stderr, "iez: {}{}\nTry '{} --help'.\n", problem.what(), suggestion(problem, command), path_of(command));
+    return kUsage;
+  }
+
+  static const CLI::App& innermost(const CLI::App& app) {
+    const auto parsed = app.get_subcommands();
+    return parsed.empty() ? app : innermost(*parsed.front());
+  }
+
+  static std::string path_of(const CLI::App& command) {
+    if (command.get_parent() == nullptr) return "iez";
+    return path_of(*command.get_parent()) + ' ' + command.get_name();
+  }
+
+  // For a word that nobody knows: the one that was perhaps meant.
+  std::string suggestion(const CLI::ParseError& problem, const CLI::App& command) const {
+    if (problem.get_name() != "ExtrasError") return "";
+    const std::vector<std::string> unknown = app_.remaining(true);
+    if (unknown.empty()) return "";
+    std::vector<std::string> known;
+    for (const CLI::Option* option : command.get_options()) known.push_back(option->get_name());
+    for (const CLI::App* sub : command.get_subcommands([](const CLI::App*) { return true; })) known.push_back(sub->get_name());
+    const std::vector<std::string_view> views(known.begin(), known.end());
+    const auto meant = text::nearest(unknown.front(), views);
+    return meant ? fmt::format("; did you mean {}?", *meant) : "";
+  }
+
+  int failed(const Error& error) const {
+    fmt::print(stderr, "{}: {}\n", path_of(innermost(app_)), error.message);
+    return kFailed;
+  }
+
+  std::vector<CommandWords> words() const {
+    std::vector<CommandWords> all;
+    collect(app_, "", all);
+    return all;
+  }
+
+  void collect(const CLI::App& app, const std::string& path, std::vector<CommandWords>& all) const {
+    CommandWords entry{.path = path};
+    for (const CLI::Option* option : app.get_options()) {
+      for (const std::string& name : option->get_lnames()) {
+        OptionWords words{.name = "--" + name, .takes_value = option->get_items_expected_max() > 0};
+        for (const auto& [key, choices] : choices_) {
+          if (key.first == &app && key.second.ends_with(words.name)) words.choices = choices;
+        }
+        entry.options.push_back(std::move(words));
+      }
+    }
+    if (const auto found = arguments_.find(&app); found != arguments_.end()) entry.arguments = found->second;
+    const auto subcommands = app.get_subcommands([](const CLI::App*) { return true; });
+    for (const CLI::App* sub : subcommands) entry.subcommands.push_back(sub->get_name());
+    all.push_back(std::move(entry));
+    for (const CLI::App* sub : subcommands) collect(*sub, path.empty() ? sub->get_name() : path + ' ' + sub->get_name(), all);
+  }
+
+  CLI::App app_;
+  Action action_;
+  std::map<std::pair<const CLI::App*, std::string>, std::vector<std::string>> choices_;
+  std::map<const CLI::App*, std::vector<std::string>> arguments_;
+  Logger::Options log_;
+  StatusOptions status_;
+  TopOptions top_;
+  LayoutShowOptions show_;
+  LayoutSetOptions set_;
+  BenchOptions bench_;
+  std::string shell_;
+  std::vector<std::string> topic_;
+};
+
+}  // namespace
+
+int run(int argc, const char* const* argv) { return CommandLine().run(argc, argv); }
+
+}  // namespace iez::cli

@@ -1,0 +1,31 @@
+// The machine-readable face of every command: one JSON document a line, keys in a fixed order, bytes as plain integers.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "lustre/parse_report.hpp"
+
+namespace iez::cli {
+
+using nlohmann::ordered_json;
+
+template <typename T>
+ordered_json or_null(const std::optional<T>& value) {
+  return value ? ordered_json(*value) : ordered_json(nullptr);
+}
+
+inline void add_problems(ordered_json& json, const lustre::ParseReport& report) {
+  json["skipped_rows"] = report.skipped;
+  json["problems"] = ordered_json::array();
+  for (const auto& problem : report.problems) json["problems"].push_back(lustre::to_string(problem));
+}
+
+// Bytes from outside that are not UTF-8 are replaced: the line is always valid JSON.
+inline std::string to_line(const ordered_json& json) {
+  return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + '\n';
+}
+
+}  // namespace iez::cli

@@ -1,0 +1,218 @@
+#include "status.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "json.hpp"
+#include "lustre/cluster_reader.hpp"
+#include "table.hpp"
+
+namespace iez::cli {
+
+namespace {
+
+constexpr unsigned kBarWidth = 20;
+constexpr double kWarm = 0.75;  // coloured from here on
+constexpr double kHot = 0.90;
+// Between two looks at /proc/stat, when there is no earlier picture to compare with.
+constexpr Duration kCpuWindow = std::chrono::milliseconds(200);
+
+double share(const model::OssUsage& usage) {
+  return usage.total.count == 0 ? 0.0 : static_cast<double>(usage.used.count) / static_cast<double>(usage.total.count);
+}
+
+Colour heat(double value) {
+  if (value >= kHot) return Colour::red;
+  return value >= kWarm ? Colour::yellow : Colour::none;
+}
+
+std::vector<std::string_view> state_names(const model::Ost& ost) {
+  std::vector<std::string_view> names;
+  if (!ost.state.active) names.push_back("inactive");
+  if (ost.state.degraded) names.push_back("degraded");
+  if (ost.state.read_only) names.push_back("read-only");
+  if (ost.state.no_create) names.push_back("no-create");
+  if (model::full(ost)) names.push_back("full");
+  if (names.empty()) names.push_back("active");
+  return names;
+}
+
+void add_space(ordered_json& json, const model::OssUsage& usage) {
+  json["total_bytes"] = usage.total.count;
+  json["used_bytes"] = usage.used.count;
+  json["available_bytes"] = usage.available.count;
+  json["utilisation"] = share(usage);
+}
+
+ordered_json to_json(const lustre::ClusterView& view) {
+  const model::Cluster& cluster = view.cluster;
+  ordered_json json;
+  json["name"] = cluster.name;
+  json["version"] = or_null(view.version);
+  json["ost_cost"] = model::ost_cost(cluster);
+  json["oss_cost"] = model::oss_cost(cluster);
+  add_space(json, model::usage(cluster));
+  json["servers"] = ordered_json::array();
+  for (std::size_t i = 0; i < cluster.servers.size(); ++i) {
+    const model::Oss& oss = cluster.servers[i];
+    const model::OssUsage usage = model::usage(cluster, i);
+    ordered_json server{{"name", oss.name}, {"osts", usage.osts}};
+    add_space(server, usage);
+    server["cpu"] = or_null(oss.cpu);
+    server["memory"] = or_null(oss.memory);
+    server["load_1min"] = or_null(oss.load_1min);
+    server["cores"] = or_null(oss.cores);
+    json["servers"].push_back(std::move(server));
+  }
+  json["osts"] = ordered_json::array();
+  for (std::size_t i = 0; i < cluster.osts.size(); ++i) {
+    const model::Ost& ost = cluster.osts[i];
+    json["osts"].push_back({{"index", ost.index.value},
+                            {"name", ost.name},
+                            {"server", cluster.servers[ost.oss].name},
+                            {"total_bytes", ost.total.count},
+                            {"used_bytes", model::used(ost).count},
+                            {"free_bytes", ost.free.count},
+                            {"available_bytes", ost.available.count},
+                            {"utilisation", model::utilisation(ost)},
+                            {"state", state_names(ost)},
+                            {"source", lustre::to_string(view.seen_by[i])}});
+  }
+  return json;
+}
+
+std::string to_json(const lustre::ClusterReading& reading, const lustre::ParseReport& report) {
+  ordered_json json;
+  json["filesystems"] = ordered_json::array();
+  for (const auto& view : reading.file_systems) json["filesystems"].push_back(to_json(view));
+  add_problems(json, report);
+  return to_line(json);
+}
+
+std::string counted(std::size_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+std::string summary(const lustre::ClusterView& view) {
+  const model::OssUsage all = model::usage(view.cluster);
+  return fmt::format(
+      "{}  {}{} on {}, {} of {} used ({}), {} available\n"
+      "OSTCost {:.3f}  OSSCost {:.3f}  (most used / mean; 1 is balanced)\n",
+      view.cluster.name, view.version ? fmt::format("Lustre {}, ", *view.version) : "", counted(all.osts, "OST"),
+      counted(view.cluster.servers.size(), "server"), to_string(all.used), to_string(all.total), percent(share(all)),
+      to_string(all.available), model::ost_cost(view.cluster), model::oss_cost(view.cluster));
+}
+
+Table server_table(const model::Cluster& cluster, const Terminal& terminal) {
+  Table table({{"SERVER"},
+               {"OSTS", Align::right},
+               {"SIZE", Align::right},
+               {"USED", Align::right},
+               {"AVAILABLE", Align::right},
+               {"USE", Align::right},
+               {""},
+               {"CPU", Align::right},
+               {"MEMORY", Align::right},
+               {"LOAD", Align::right}});
+  for (std::size_t i = 0; i < cluster.servers.size(); ++i) {
+    const model::Oss& oss = cluster.servers[i];
+    const model::OssUsage usage = model::usage(cluster, i);
+    const double use = share(usage);
+    const auto share_cell = [](const std::optional<double>& value) {
+      return value ? Cell{.text = percent(*value), .colour = heat(*value)} : Cell{.text = "-"};
+    };
+    table.add({{oss.name},
+               {fmt::to_string(usage.osts)},
+               {to_string(usage.total)},
+               {to_string(usage.used)},
+               {to_string(usage.available)},
+               {percent(use), heat(use)},
+               {bar(use, kBarWidth, terminal), heat(use)},
+               share_cell(oss.cpu),
+               share_cell(oss.memory),
+               {oss.load_1min ? fmt::format("{:.2f}{}", *oss.load_1min, oss.cores ? fmt::format("/{}", *oss.cores) : "") : "-"}});
+  }
+  return table;
+}
+
+Table ost_table(const model::Cluster& cluster, const Terminal& terminal) {
+  Table table({{"OST"},
+               {"SERVER"},
+               {"SIZE", Align::right},
+               {"USED", Align::right},
+               {"AVAILABLE", Align::right},
+               {"USE", Align::right},
+               {""},
+               {"STATE"}});
+  for (const model::Ost& ost : cluster.osts) {
+    const double use = model::utilisation(ost);
+    const auto states = state_names(ost);
+    table.add({{ost.name},
+               {cluster.servers[ost.oss].name},
+               {to_string(ost.total)},
+               {to_string(model::used(ost))},
+               {to_string(ost.available)},
+               {percent(use), heat(use)},
+               {bar(use, kBarWidth, terminal), heat(use)},
+               {fmt::format("{}", fmt::join(states, ",")), states.front() == "active" ? Colour::none : Colour::yellow}});
+  }
+  return table;
+}
+
+std::string to_text(const lustre::ClusterReading& reading, const StatusOptions& options, const Terminal& terminal) {
+  std::string out;
+  for (const auto& view : reading.file_systems) {
+    if (!out.empty()) out += '\n';
+    if (!options.no_header) out += summary(view) + '\n';
+    out += server_table(view.cluster, terminal).render(terminal, !options.no_header) + '\n';
+    out += ost_table(view.cluster, terminal).render(terminal, !options.no_header);
+  }
+  return out;
+}
+
+Result<void> keep_file_system(lustre::ClusterReading& reading, const std::string& name) {
+  if (name.empty()) return {};
+  std::string known;
+  for (const auto& view : reading.file_systems) known += (known.empty() ? "" : ", ") + view.cluster.name;
+  std::erase_if(reading.file_systems, [&](const auto& view) { return view.cluster.name != name; });
+  if (reading.file_systems.empty())
+    return fail(Errc::not_found, fmt::format("file system '{}' is not here; found: {}", name, known));
+  return {};
+}
+
+void warn_of_versions(const std::vector<lustre::HostState>& hosts, Context& context) {
+  for (const auto& host : hosts) {
+    if (!host.version || lustre::known(*host.version)) continue;
+    context.log.warning(
+        fmt::format("{} runs Lustre {}, which iez has not been tried with (2.10 to 2.18)", host.name, host.version->text));
+  }
+}
+
+}  // namespace
+
+Result<void> run_status(const StatusOptions& options, Context& context) {
+  IEZ_TRY(const auto sources, open_sources(options.source.roots));
+  std::vector<lustre::HostState> earlier;
+  if (std::any_of(sources.begin(), sources.end(), [](const auto& source) { return source->live(); })) {
+    lustre::ParseReport ignored;  // the reading below reports the same files
+    for (const auto& source : sources) earlier.push_back(lustre::read_host(*source, ignored));
+    context.clock.sleep(kCpuWindow);
+  }
+  for (unsigned long long shown = 1;; ++shown) {
+    lustre::ParseReport report;
+    IEZ_TRY(auto reading, lustre::read_clusters(sources, earlier, report));
+    IEZ_CHECK(keep_file_system(reading, options.source.file_system));
+    if (shown == 1) warn_of_versions(reading.hosts, context);
+    if (options.watch.watch && !options.json) IEZ_CHECK(clear_screen(context.terminal));
+    IEZ_CHECK(print(options.json ? to_json(reading, report) : to_text(reading, options, context.terminal)));
+    report_problems(report, context);
+    if (!options.watch.watch || shown == options.watch.count) return {};
+    earlier = std::move(reading.hosts);
+    context.clock.sleep(options.watch.interval);
+  }
+}
+
+}  // namespace iez::cli

@@ -1,0 +1,45 @@
+// Text tables for people: aligned columns, a header, and bars.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "command.hpp"
+
+namespace iez::cli {
+
+enum class Align { left, right };
+enum class Colour { none, bold, red, yellow };
+
+struct Cell {
+  std::string text;
+  Colour colour = Colour::none;
+};
+
+class Table {
+ public:
+  struct Column {
+    std::string_view title;
+    Align align = Align::left;
+  };
+
+  explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+
+  // REQUIRES: as many cells as columns.
+  void add(std::vector<Cell> row);
+
+  // One line a row, two spaces between columns. Text from outside is made safe to show.
+  std::string render(const Terminal& terminal, bool header) const;
+
+ private:
+  std::vector<Column> columns_;
+  std::vector<std::vector<Cell>> rows_;
+};
+
+// "[######....]" for 0.6; in eighths of a character on a UTF-8 terminal.
+std::string bar(double share, unsigned width, const Terminal& terminal);
+
+std::string percent(double share);  // "61.3 %"
+
+}  // namespace iez::cli

@@ -1,0 +1,53 @@
+// Benchmarks behind `iez bench NAME`: figures that are ratios to a peer, or to a limit, measured in the same run.
+//
+// A new benchmark is one source file here and one line in benches.cpp. A peer that is not installed makes its figure skipped,
+// never beaten.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace iez::bench {
+
+struct Figure {
+  std::string name;             // "parse.vs_pyyaml"
+  std::optional<double> value;  // none: skipped, and note says why
+  std::string unit;             // "x", "MB/s", "MiB"
+  bool higher_is_better = true;
+  std::optional<double> target;
+  std::string note;
+};
+
+// Whether the figure reaches its target; nothing if there is no target or no value.
+std::optional<bool> reached(const Figure& figure);
+
+struct Settings {
+  std::function<void(std::string_view)> progress;  // one line of talk
+  bool quick = false;                              // smaller input: to see that it works, not to compare
+};
+
+struct Bench {
+  std::string_view name;
+  std::string_view summary;
+  Result<std::vector<Figure>> (*run)(const Settings& settings);
+};
+
+std::span<const Bench> benches();
+
+// Parses the job_stats dump at path and reports what it took, in a process of its own so that its memory can be told:
+// {"jobs": N, "bytes": N, "seconds": S, "peak_kib": N}
+struct ParseCost {
+  std::uint64_t jobs = 0;
+  std::uint64_t bytes = 0;
+  double seconds = 0;
+  std::uint64_t peak_kib = 0;
+};
+[[nodiscard]] Result<ParseCost> measure_job_stats(const std::string& path);
+
+}  // namespace iez::bench

@@ -1,0 +1,24 @@
+#include "bench.hpp"
+
+#include <array>
+
+#include "lustre_parse.hpp"
+
+namespace iez::bench {
+
+namespace {
+
+constexpr std::array kBenches{Bench{"lustre-parse",
+                                    "job_stats of 25,000 jobs against Python's C YAML loader, and memory at ten times the size",
+                                    run_lustre_parse}};
+
+}  // namespace
+
+std::optional<bool> reached(const Figure& figure) {
+  if (!figure.value || !figure.target) return std::nullopt;
+  return figure.higher_is_better ? *figure.value >= *figure.target : *figure.value <= *figure.target;
+}
+
+std::span<const Bench> benches() { return kBenches; }
+
+}  // namespace iez::bench

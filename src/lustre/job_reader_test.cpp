@@ -1,0 +1,86 @@
+#include "lustre/job_reader.hpp"
+
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "lustre/tree_test_support.hpp"
+
+namespace iez::lustre {
+namespace {
+
+using testing::HasSubstr;
+
+std::string job(const std::string& id, int bytes) {
+  return "- job_id:          " + id +
+         "\n  snapshot_time:   50\n  write_bytes:     { samples: 1, unit: bytes, min: 1, max: 1, sum: " + std::to_string(bytes) +
+         " }\n";
+}
+
+class JobReaderTest : public testing::Test {
+ protected:
+  Result<JobSample> read(const JobReadOptions& options = {}) {
+    std::vector<std::unique_ptr<ParamSource>> sources;
+    sources.push_back(*open_source(tree_.root()));
+    return read_jobs(sources, clock_, options, report_);
+  }
+
+  TemporaryTree tree_;
+  ManualClock clock_;
+  ParseReport report_;
+};
+
+TEST_F(JobReaderTest, OstsAndMdtsTogether) {
+  tree_.write("proc/sys/kernel/hostname", "oss7\n");
+  tree_.write("proc/fs/lustre/obdfilter/a-OST0000/job_stats", "job_stats:\n" + job("x", 10));
+  tree_.write("proc/fs/lustre/obdfilter/a-OST0001/job_stats", "job_stats:\n" + job("x", 20) + job("y", 1));
+  tree_.write("proc/fs/lustre/mdt/a-MDT0000/job_stats", "job_stats:\n- job_id: x\n  open: { samples: 3, unit: reqs }\n");
+  const auto sample = read();
+  ASSERT_TRUE(sample);
+  ASSERT_EQ(sample->targets().size(), 3U);
+  EXPECT_EQ(sample->targets()[0].server, "oss7");
+  EXPECT_EQ(sample->totals(*sample->find("x")).write_bytes, Bytes{30});
+  EXPECT_EQ(sample->totals(*sample->find("x"))[model::Operation::open], 3U);
+}
+
+TEST_F(JobReaderTest, TimesOfOurOwnSamplesAreMonotonic) {
+  tree_.write("proc/fs/lustre/obdfilter/a-OST0000/job_stats", "job_stats:\n" + job("x", 10));
+  clock_.advance(std::chrono::seconds(5));
+  const auto first = read();
+  clock_.set_wall(WallTime{});  // the administrator sets the clock back
+  clock_.advance(std::chrono::seconds(2));
+  const auto second = read();
+  EXPECT_EQ(second->targets()[0].sampled - first->targets()[0].sampled, std::chrono::seconds(2));
+}
+
+TEST_F(JobReaderTest, TimesOfCapturesAreTheServers) {
+  tree_.write("proc/fs/lustre/obdfilter/a-OST0000/job_stats", "job_stats:\n" + job("x", 10));
+  EXPECT_EQ(read({.time = SampleTime::recorded})->targets()[0].sampled, WallTime{std::chrono::seconds(50)}) << "the latest job's";
+  tree_.write("sys/kernel/debug/lustre/obdfilter/a-OST0000/stats", "snapshot_time 77.5 secs.nsecs\n");
+  EXPECT_EQ(read({.time = SampleTime::recorded})->targets()[0].sampled, WallTime{std::chrono::nanoseconds(77'000'000'005)});
+}
+
+TEST_F(JobReaderTest, OneFileSystemOnly) {
+  tree_.write("proc/fs/lustre/obdfilter/a-OST0000/job_stats", "job_stats:\n" + job("x", 10));
+  tree_.write("proc/fs/lustre/obdfilter/b-OST0000/job_stats", "job_stats:\n" + job("y", 10));
+  EXPECT_EQ(read({.file_system = "b"})->ids(), std::vector<std::string>{"y"});
+}
+
+TEST_F(JobReaderTest, NoJobStatsAnywhereIsSaid) {
+  const auto sample = read();
+  ASSERT_FALSE(sample);
+  EXPECT_EQ(sample.error().code, Errc::not_found);
+  EXPECT_THAT(sample.error().message, HasSubstr("obdfilter.*.job_stats"));
+}
+
+TEST_F(JobReaderTest, AServerWithoutJobsIsFine) {
+  tree_.write("proc/fs/lustre/obdfilter/a-OST0000/job_stats", "");
+  const auto sample = read();
+  ASSERT_TRUE(sample);
+  EXPECT_TRUE(sample->ids().empty());
+}
+
+}  // namespace
+}  // namespace iez::lustre
