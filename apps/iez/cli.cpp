@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <functional>
 #include <map>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -83,22 +84,20 @@ class CommandLine {
   using Action = std::function<Result<void>(Context&)>;
 
   template <typename T, std::size_t N>
-  CLI::Option* add_choice(CLI::App& command, const std::string& name, T& value,
-                          const std::array<std::pair<std::string_view, T>, N>& choices, const std::string& text) {
+  void add_choice(CLI::App& command, const std::string& name, T& value,
+                  const std::array<std::pair<std::string_view, T>, N>& choices, const std::string& text) {
     std::vector<std::string> names;
     for (const auto& choice : choices) names.emplace_back(choice.first);
-    choices_[{&command, name}] = names;
-    return command
-        .add_option_function<std::string>(
-            name,
-            [&value, &choices](const std::string& given) {
-              for (const auto& [word, meaning] : choices) {
-                if (word == given) value = meaning;
-              }
-            },
-            text)
-        ->check(CLI::IsMember(names).description(""))
-        ->type_name(fmt::format("{}", fmt::join(names, "|")));
+    CLI::Option* const option = command.add_option_function<std::string>(
+        name,
+        [&value, &choices](const std::string& given) {
+          for (const auto& [word, meaning] : choices) {
+            if (word == given) value = meaning;
+          }
+        },
+        text);
+    option->check(CLI::IsMember(names).description(""))->type_name(fmt::format("{}", fmt::join(names, "|")));
+    choices_[option] = std::move(names);
   }
 
   // A duration of more than nothing, or of nothing where that has a meaning.
@@ -116,6 +115,9 @@ class CommandLine {
             text)
         ->type_name("TIME");
   }
+
+  // An unsigned number: "-1" would wrap around.
+  static CLI::Validator not_negative() { return CLI::Validator(CLI::NonNegativeNumber).description(""); }
 
   static void add_sources(CLI::App& command, SourceOptions& options) {
     command
@@ -135,7 +137,7 @@ class CommandLine {
     command.add_flag("-w,--watch", options.watch, "Show again every --every until stopped");
     add_duration(command, "--every", "Time between two pictures of --watch (default: 2s)", false,
                  [&options](Duration every) { options.interval = every; });
-    command.add_option("--count", options.count, "Stop --watch after N pictures")->type_name("N");
+    command.add_option("--count", options.count, "Stop --watch after N pictures")->type_name("N")->check(not_negative());
   }
 
   void add_status() {
@@ -165,9 +167,13 @@ class CommandLine {
     command->add_flag("--reverse", top_.reverse, "Smallest first");
     add_choice(*command, "--per", top_.per, kPers, "One row a job, or one for each OST or server of it (default: job)");
     command->add_option("-u,--user", top_.user, "Only jobs of this user")->type_name("NAME|UID");
-    command->add_option("-j,--job", top_.job, "Only jobs whose id or scheduler number matches this shell pattern")
+    command
+        ->add_option("-j,--job", top_.job,
+                     "Only jobs whose id or scheduler number matches this pattern: * any text, ? any character")
         ->type_name("PATTERN");
-    command->add_option("-n,--limit", top_.limit, "At most N rows, 0 for all (default: 20, all with --json)")->type_name("N");
+    command->add_option("-n,--limit", top_.limit, "At most N rows, 0 for all (default: 20, all with --json)")
+        ->type_name("N")
+        ->check(not_negative());
     command->add_flag("--json", top_.json, "One JSON document a picture");
     command->add_flag("--no-header", top_.no_header, "Rows only");
     on(command, [this](Context& context) { return run_top(top_, context); });
@@ -242,7 +248,8 @@ class CommandLine {
       command = *found;
       path += ' ' + word;
     }
-    return print(command->help(path.substr(0, path.rfind(' ') == std::string::npos ? path.size() : path.rfind(' '))));
+    // App::help() would speak of the command that was given, which is this one.
+    return print(command->get_formatter()->make_help(command, path, CLI::AppFormatMode::Normal));
   }
 
   void on(CLI::App* command, Action action) {
@@ -251,7 +258,10 @@ class CommandLine {
 
   int usage(const CLI::ParseError& problem) const {
     if (problem.get_exit_code() == 0) {  // --help and --version are answers
-      return app_.exit(problem) == 0 ? kDone : kFailed;
+      std::ostringstream answer;
+      app_.exit(problem, answer, answer);
+      const auto printed = print(answer.str());
+      return printed ? kDone : failed(printed.error());
     }
     const CLI::App& command = innermost(app_);
     fmt::print(stderr, "iez: {}{}\nTry '{} --help'.\n", problem.what(), suggestion(problem, command), path_of(command));
@@ -270,15 +280,17 @@ class CommandLine {
 
   // For a word that nobody knows: the one that was perhaps meant.
   std::string suggestion(const CLI::ParseError& problem, const CLI::App& command) const {
-    if (problem.get_name() != "ExtrasError") return "";
-    const std::vector<std::string> unknown = app_.remaining(true);
-    if (unknown.empty()) return "";
+    const auto code = static_cast<CLI::ExitCodes>(problem.get_exit_code());  // its name is the command's
+    if (code != CLI::ExitCodes::ExtrasError && code != CLI::ExitCodes::RequiredError) return "";
     std::vector<std::string> known;
     for (const CLI::Option* option : command.get_options()) known.push_back(option->get_name());
     for (const CLI::App* sub : command.get_subcommands([](const CLI::App*) { return true; })) known.push_back(sub->get_name());
     const std::vector<std::string_view> views(known.begin(), known.end());
-    const auto meant = text::nearest(unknown.front(), views);
-    return meant ? fmt::format("; did you mean {}?", *meant) : "";
+    for (const std::string& word : app_.remaining(true)) {
+      const auto meant = text::nearest(word.substr(0, word.find('=')), views);
+      if (meant) return fmt::format("; did you mean {}?", *meant);
+    }
+    return "";
   }
 
   int failed(const Error& error) const {
@@ -294,15 +306,8 @@ class CommandLine {
 
   void collect(const CLI::App& app, const std::string& path, std::vector<CommandWords>& all) const {
     CommandWords entry{.path = path};
-    for (const CLI::Option* option : app.get_options()) {
-      for (const std::string& name : option->get_lnames()) {
-        OptionWords words{.name = "--" + name, .takes_value = option->get_items_expected_max() > 0};
-        for (const auto& [key, choices] : choices_) {
-          if (key.first == &app && key.second.ends_with(words.name)) words.choices = choices;
-        }
-        entry.options.push_back(std::move(words));
-      }
-    }
+    // Options of iez itself may stand behind any command.
+    for (const CLI::App* level = &app; level != nullptr; level = level->get_parent()) add_options(*level, entry.options);
     if (const auto found = arguments_.find(&app); found != arguments_.end()) entry.arguments = found->second;
     const auto subcommands = app.get_subcommands([](const CLI::App*) { return true; });
     for (const CLI::App* sub : subcommands) entry.subcommands.push_back(sub->get_name());
@@ -310,9 +315,24 @@ class CommandLine {
     for (const CLI::App* sub : subcommands) collect(*sub, path.empty() ? sub->get_name() : path + ' ' + sub->get_name(), all);
   }
 
+  void add_options(const CLI::App& app, std::vector<OptionWords>& options) const {
+    for (const CLI::Option* option : app.get_options()) {
+      std::vector<std::string> names;
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+      for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+      const auto choices = choices_.find(option);
+      for (const std::string& name : names) {
+        if (std::any_of(options.begin(), options.end(), [&](const OptionWords& known) { return known.name == name; })) continue;
+        options.push_back({.name = name,
+                           .takes_value = option->get_items_expected_max() > 0,
+                           .choices = choices == choices_.end() ? std::vector<std::string>{} : choices->second});
+      }
+    }
+  }
+
   CLI::App app_;
   Action action_;
-  std::map<std::pair<const CLI::App*, std::string>, std::vector<std::string>> choices_;
+  std::map<const CLI::Option*, std::vector<std::string>> choices_;
   std::map<const CLI::App*, std::vector<std::string>> arguments_;
   Logger::Options log_;
   StatusOptions status_;

@@ -32,7 +32,9 @@ std::string value_case(const CommandWords& command) {
 
 std::string word_case(const CommandWords& command) {
   std::vector<std::string> options;
-  for (const OptionWords& option : command.options) options.push_back(option.name);
+  for (const OptionWords& option : command.options) {
+    if (option.name.starts_with("--")) options.push_back(option.name);  // a short one is as quickly typed
+  }
   std::vector<std::string> words = command.subcommands;
   words.insert(words.end(), command.arguments.begin(), command.arguments.end());
   return fmt::format("    '{}') words='{}'; options='{}' ;;\n", command.path, joined(words), joined(options));

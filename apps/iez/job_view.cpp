@@ -41,14 +41,15 @@ struct Building {
   Work work;
   std::map<std::string, Part> parts;
 
-  void add(const lustre::JobTraffic& traffic, const Work& pair, const std::string* part) {
+  // pair: nothing where the time is not known; then the amount does not count for the rate either.
+  void add(const lustre::JobTraffic& traffic, const std::optional<Work>& pair, const std::string* part) {
     row.traffic += traffic;
-    work.add(pair);
+    if (pair) work.add(*pair);
     ++row.targets;
     if (part == nullptr) return;
     Part& own = parts[*part];
     own.traffic += traffic;
-    own.work.add(pair);
+    if (pair) own.work.add(*pair);
   }
 
   JobRow finish(Duration shortest) {
@@ -128,12 +129,16 @@ JobPicture make_picture(const lustre::JobSample* before, const lustre::JobSample
   for (std::size_t i = 0; i < after.pairs().size(); ++i) {
     const lustre::JobSample::Pair& pair = after.pairs()[i];
     if (!building[pair.job]) continue;
-    Work work{.done = pair.traffic, .time = pair.lifetime.value_or(Duration::zero())};
+    std::optional<Work> work;
     if (before != nullptr) {
       const lustre::PairRate& rate = picture.changes.pairs[i];
-      work = {.done = rate.change, .time = rate.interval};
       building[pair.job]->row.restarted |= rate.restarted;
-      if (rate.interval > Duration::zero()) picture.interval = std::max(picture.interval.value_or(rate.interval), rate.interval);
+      if (rate.interval > Duration::zero()) {
+        work = {.done = rate.change, .time = rate.interval};
+        picture.interval = std::max(picture.interval.value_or(rate.interval), rate.interval);
+      }
+    } else if (pair.lifetime) {
+      work = {.done = pair.traffic, .time = *pair.lifetime};
     }
     const lustre::JobTarget& target = after.targets()[pair.target];
     const std::string* const part = per == TopPer::job ? nullptr : (per == TopPer::ost ? &target.name : &target.server);

@@ -23,7 +23,7 @@ using testing::Not;
 class LogTest : public testing::Test {
  protected:
   LogTest() : path_(testing::TempDir() + "iez-log-" + std::to_string(::getpid())) {}
-  ~LogTest() override { std::filesystem::remove(path_); }
+  void TearDown() override { std::filesystem::remove(path_); }
 
   Logger logger(LogFormat format, LogLevel level = LogLevel::info) {
     auto made = Logger::make({.level = level, .format = format, .file = path_});
@@ -69,6 +69,7 @@ TEST_F(LogTest, LinesOfThreadsStayWhole) {
   {
     auto log = logger(LogFormat::json);
     std::vector<std::jthread> threads;
+    threads.reserve(4);
     for (int t = 0; t < 4; ++t) {
       threads.emplace_back([&log, t] {
         for (int i = 0; i < 200; ++i) log.info("line", {{.key = "thread", .value = std::to_string(t)}});

@@ -59,6 +59,7 @@ class Reader {
     }
     if (file_systems_.empty()) {
       if (denied) return std::unexpected(*std::move(denied));
+      if (!report_.problems.empty()) return fail(Errc::parse, "no OST can be read: " + to_string(report_.problems.front()));
       return fail(Errc::not_found, nothing_found());
     }
     for (std::size_t i = 0; i < sources_.size(); ++i) add_states(i);

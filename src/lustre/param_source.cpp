@@ -24,14 +24,15 @@ namespace iez::lustre {
 
 namespace {
 
-// A capture may hold absolute symbolic links (brw_stats was one): they mean the capture's tree, not ours.
-int open_below(int root, const char* path, int flags) {
+// A capture may hold absolute symbolic links (brw_stats was one): they mean the capture's tree, not ours. Kernels before 5.6
+// cannot resolve them so; there, a link in a capture is not followed.
+int open_below(int root, const char* path, int flags, bool live) {
   open_how how{};
   how.flags = static_cast<unsigned>(flags | O_CLOEXEC);
   how.resolve = RESOLVE_IN_ROOT;
   const auto fd = static_cast<int>(::syscall(SYS_openat2, root, path, &how, sizeof how));
   if (fd >= 0 || (errno != ENOSYS && errno != EPERM)) return fd;
-  return ::openat(root, path, flags | O_CLOEXEC);
+  return ::openat(root, path, flags | O_CLOEXEC | (live ? 0 : O_NOFOLLOW));
 }
 
 struct DirCloser {
@@ -54,6 +55,8 @@ class TreeSource final : public ParamSource {
         walk(search, "", pattern, {});
       }
     }
+    // Whoever opens a broken one is told why; a target must not disappear from a sum in silence.
+    search.found.merge(search.broken);
     if (search.found.empty() && !search.denied.empty()) {
       return fail(Errc::permission,
                   fmt::format("{}: permission denied; run as root, or as a user who may read it", search.denied));
@@ -66,7 +69,7 @@ class TreeSource final : public ParamSource {
 
   Result<std::unique_ptr<ByteStream>> open(const Instance& instance) const override {
     // O_NONBLOCK: a pipe in a hostile capture must not stop us.
-    UniqueFd fd(open_below(root_.get(), instance.path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY));
+    UniqueFd fd = open_path(instance.path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
     if (!fd) return fail_errno(errno, instance.origin);
     struct stat status{};
     if (::fstat(fd.get(), &status) != 0) return fail_errno(errno, instance.origin);
@@ -76,7 +79,7 @@ class TreeSource final : public ParamSource {
 
   Result<void> write(const Instance& instance, std::string_view value) override {
     // No O_TRUNC before the value is known to be accepted: the kernel's files ignore it, a plain one is cut afterwards.
-    UniqueFd fd(open_below(root_.get(), instance.path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY));
+    UniqueFd fd = open_path(instance.path, O_WRONLY | O_NONBLOCK | O_NOCTTY);
     if (!fd) return fail_errno(errno, instance.origin);
     const ssize_t written = ::write(fd.get(), value.data(), value.size());
     if (written < 0) return fail_errno(errno, fmt::format("{}: writing '{}'", instance.origin, text::trim(value)));
@@ -96,11 +99,18 @@ class TreeSource final : public ParamSource {
   bool live() const override { return path_ == "/"; }
 
  private:
+  using Key = std::pair<std::string, std::string>;  // device and client
+
   struct Search {
     const ParamRow& row;
-    std::map<std::pair<std::string, std::string>, Instance> found;
-    std::string denied;  // the first directory that may not be read
+    std::map<Key, Instance> found;
+    std::map<Key, Instance> broken;  // there, but not to be opened: a link to nowhere, a folder, not for us
+    std::string denied;              // the first directory that may not be read
   };
+
+  UniqueFd open_path(const std::string& path, int flags) const {
+    return UniqueFd(open_below(root_.get(), path.c_str(), flags, live()));
+  }
 
   std::string absolute(std::string_view path) const { return (std::filesystem::path(path_) / path).lexically_normal(); }
 
@@ -134,22 +144,22 @@ class TreeSource final : public ParamSource {
     const std::string device = stars.empty() ? "" : stars[0];
     const std::string client = stars.size() < 2 ? "" : stars[1];
     if (!wanted(search.row.kind, device)) return;
-    const auto key = std::make_pair(device, client);
+    const Key key{device, client};
     if (search.found.contains(key)) return;  // an earlier home has it
-    const UniqueFd fd(open_below(root_.get(), path.c_str(), O_PATH));
-    if (!fd) {
-      if (errno == EACCES && search.denied.empty()) search.denied = absolute(path);
-      return;
-    }
+    Instance instance{.param = search.row.param, .device = device, .client = client, .origin = absolute(path), .path = path};
+    const UniqueFd fd = open_path(path, O_PATH);
+    const int reason = errno;
     struct stat status{};
-    if (::fstat(fd.get(), &status) != 0 || S_ISDIR(status.st_mode)) return;
-    search.found.emplace(
-        key, Instance{.param = search.row.param, .device = device, .client = client, .origin = absolute(path), .path = path});
+    if (fd && ::fstat(fd.get(), &status) == 0 && !S_ISDIR(status.st_mode)) {
+      search.found.emplace(key, std::move(instance));
+    } else if (fd || reason == EACCES || reason == ELOOP || open_path(path, O_PATH | O_NOFOLLOW)) {
+      search.broken.emplace(key, std::move(instance));
+    }
   }
 
   std::vector<std::string> entries(Search& search, const std::string& path) const {
     std::vector<std::string> names;
-    UniqueFd fd(open_below(root_.get(), path.c_str(), O_RDONLY | O_DIRECTORY));
+    UniqueFd fd = open_path(path, O_RDONLY | O_DIRECTORY);
     if (!fd) {
       if (errno == EACCES && search.denied.empty()) search.denied = absolute(path);
       return names;

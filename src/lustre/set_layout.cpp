@@ -33,7 +33,7 @@ bool creates_file(int flags) {
          (flags & abi::kOpenDelayCreate) != abi::kOpenDelayCreate;
 }
 
-// ---- Results ------------------------------------------------------------------------------------------------------------------
+// ---- Results ----
 
 LayoutResult opened(int fd, LayoutOutcome outcome, int layout_errno = 0) {
   if (fd >= 0) return {.fd = fd, .outcome = outcome, .open_errno = 0, .layout_errno = layout_errno};
@@ -68,7 +68,7 @@ LayoutResult open_own_or_anew(const LayoutCalls& calls, const OpenArguments& to,
   return open_plainly(calls, to, LayoutOutcome::refused, layout_errno != 0 ? layout_errno : reason);
 }
 
-// ---- Lustre -------------------------------------------------------------------------------------------------------------------
+// ---- Lustre ----
 
 // On Lustre O_ASYNC does not survive the delayed open; where it does, a signal would follow every write.
 void drop_async(const LayoutCalls& calls, int fd) {
@@ -91,7 +91,7 @@ LayoutResult open_on_lustre(const LayoutCalls& calls, const OpenArguments& to, c
   return open_own_or_anew(calls, to, LayoutOutcome::refused, reason);
 }
 
-// ---- Lab ----------------------------------------------------------------------------------------------------------------------
+// ---- Lab ----
 
 // "/proc/self/fd/N": reaches what an O_PATH descriptor holds, for calls that have no dirfd.
 class ProcPath {
@@ -138,7 +138,7 @@ LayoutResult open_in_lab(const LayoutCalls& calls, const OpenArguments& to, cons
   return open_own_or_anew(calls, to, outcome, reason);
 }
 
-// ---- Comparing ----------------------------------------------------------------------------------------------------------------
+// ---- Comparing ----
 
 bool composite_answers(const std::byte* asked, std::size_t asked_size, const std::byte* found, std::size_t found_size) {
   if (asked_size < sizeof(abi::CompositeHeader) || found_size < sizeof(abi::CompositeHeader)) return false;
@@ -181,8 +181,7 @@ bool plain_answers(const std::byte* asked, std::size_t asked_size, const std::by
   return stripes_follow_list(asked + asked_header, found + found_header, found_count);
 }
 
-// ---- The directory
-// --------------------------------------------------------------------------------------------------------------
+// ---- The directory ----
 
 // The directory part of path, "." if there is none. False if it does not fit.
 bool directory_of(const char* path, char (&directory)[PATH_MAX]) {
@@ -202,8 +201,7 @@ FileSystemKind kind_of_directory(const LayoutCalls& calls, int directory) {
   return size >= 0 || errno == ENODATA ? FileSystemKind::lab : FileSystemKind::other;
 }
 
-// ---- The system
-// -----------------------------------------------------------------------------------------------------------------
+// ---- The system ----
 
 constexpr LayoutCalls kSystemCalls = {
     .openat = [](int dirfd, const char* path, int flags, mode_t mode) { return ::openat(dirfd, path, flags, mode); },

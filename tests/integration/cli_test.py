@@ -1,0 +1,393 @@
+#!/usr/bin/env python3
+"""The command line: exit statuses, help, suggestions, what goes to which stream, JSON, watching, several sources, completion, benches."""
+
+import json
+import os
+import pathlib
+import pty
+import re
+import shutil
+import subprocess
+import time
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+IEZ = os.environ.get("IEZ", str(ROOT / "build/dev/apps/iez/iez"))
+DATA = pathlib.Path(os.environ.get("IEZ_TEST_DATA", ROOT / "tests/fixtures"))
+CAPTURES = DATA / "captures"
+LAYOUT = DATA / "lustre-2.17.0/xattr/pfl.lustre.lov.bin"
+
+COMMANDS = (("status",), ("top",), ("layout",), ("layout", "show"), ("layout", "set"), ("bench",), ("completion",), ("help",))
+# Each prints data, and nothing on stderr.
+SOUND = (("status", "--root", "lustre-2.10.1"), ("top", "--root", "lustre-2.10.1"), ("layout", "show", "--raw", LAYOUT),
+         ("layout", "set", "--dry-run", "-c", "2", "-S", "1M", "somewhere"), ("bench",))
+
+
+def run(*arguments, environment=None, **options):
+    options = {"cwd": CAPTURES, "stdin": subprocess.DEVNULL, **options}
+    return subprocess.run([IEZ, *map(str, arguments)], capture_output=True, text=True, check=False, timeout=60,
+                          env={**os.environ, **(environment or {})}, **options)
+
+
+class Case(unittest.TestCase):
+    maxDiff = None
+
+    def assert_ends(self, result, status, message=""):
+        self.assertEqual(result.returncode, status, result.stderr)
+        self.assertIn(message, result.stderr)
+
+    def lines(self, *arguments, **options):
+        """The JSON documents of a command that succeeds silently."""
+        result = run(*arguments, **options)
+        self.assertEqual((result.returncode, result.stderr), (0, ""), arguments)
+        self.assertTrue(result.stdout.endswith("\n"))
+        return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+class Exit(Case):
+    def test_done(self):
+        for command in SOUND:
+            with self.subTest(command=command):
+                result = run(*command)
+                self.assertEqual((result.returncode, result.stderr), (0, ""))
+                self.assertTrue(result.stdout)
+
+    def test_failed(self):
+        for command, message in (
+            (("status", "--root", "nowhere"), "iez status: nowhere: No such file or directory"),
+            (("status", "--root", "SOURCES.md"), "iez status: SOURCES.md: no 'name=value' line"),
+            (("status", "--root", "lustre-2.10.1", "--fs", "x"), "iez status: file system 'x' is not here"),
+            (("top", "--root", "get_param/valid.txt"), "iez top: no job_stats found"),
+            (("top", "--root", "lustre-2.17.0-after", "--since", "nowhere"), "iez top: nowhere: No such file or directory"),
+            (("top", "--root", "lustre-2.10.1", "--user", "no-such-user"), "iez top: --user no-such-user: no such user"),
+            (("layout", "show", "--raw", "nowhere"), "iez layout show: nowhere: No such file or directory"),
+            (("layout", "show", "SOURCES.md"), "SOURCES.md"),
+            (("layout", "set", "--dry-run", "-S", "1000", "x"), "iez layout set: "),
+            (("layout", "set", "-c", "1", "SOURCES.md"), "SOURCES.md"),
+            (("bench", "lustre-pars"), "no benchmark 'lustre-pars'; did you mean lustre-parse?"),
+            (("help", "nosuch"), "iez has no command 'nosuch'"),
+            (("help", "layout", "nosuch"), "iez layout has no command 'nosuch'"),
+        ):
+            with self.subTest(command=command):
+                result = run(*command)
+                self.assert_ends(result, 1, message)
+                self.assertEqual(result.stdout, "")
+
+    def test_usage(self):
+        for command, where in (
+            ((), "iez"), (("layout",), "iez layout"), (("status", "extra"), "iez status"), (("status", "--root"), "iez status"),
+            (("status", "--every", "0s"), "iez status"), (("status", "--every", "soon"), "iez status"), (("status", "--count", "x"), "iez status"),
+            (("status", "--count", "-1"), "iez status"), (("top", "--limit", "-1"), "iez top"), (("top", "--sort", "colour"), "iez top"), (("top", "--per", "rack"), "iez top"),
+            (("top", "--limit", "many"), "iez top"), (("layout", "show"), "iez layout show"), (("layout", "set"), "iez layout set"),
+            (("layout", "set", "-c", "1", "-E", "eof:count=1", "x"), "iez layout set"), (("completion",), "iez completion"),
+            (("completion", "tcsh"), "iez completion"), (("--log-level", "loud", "status"), "iez"), (("--log-format", "xml", "status"), "iez"),
+        ):
+            with self.subTest(command=command):
+                result = run(*command)
+                self.assert_ends(result, 2, f"Try '{where}")
+                self.assertTrue(result.stderr.startswith("iez: "), result.stderr)
+                self.assertEqual(result.stdout, "")
+
+    def test_a_suggestion_for_what_nobody_knows(self):
+        for command, meant in (
+            (("status", "--jsn"), "--json"), (("status", "--rot", "lustre-2.10.1"), "--root"), (("status", "--rot=lustre-2.10.1"), "--root"),
+            (("top", "--sorted", "read"), "--sort"), (("top", "--intervall", "1s"), "--interval"), (("layout", "show", "--row", "x"), "--raw"),
+            (("bench", "--quik"), "--quick"), (("statsu",), "status"), (("tpo",), "top"), (("layout", "shwo", "x"), "show"),
+        ):
+            with self.subTest(command=command):
+                self.assert_ends(run(*command), 2, f"did you mean {meant}?")
+        for command in (("status", "--zzzzzzzzzzzz"), ("status", "lustre-2.10.1")):
+            result = run(*command)
+            self.assert_ends(result, 2)
+            self.assertNotIn("did you mean", result.stderr)
+
+
+class Help(Case):
+    def test_every_command(self):
+        for command in ((), *COMMANDS):
+            with self.subTest(command=command):
+                results = [run(*command, "--help"), run(*command, "-h"), run("help", *command)]
+                for result in results:
+                    self.assertEqual((result.returncode, result.stderr), (0, ""))
+                    self.assertIn(f"Usage: {' '.join(('iez', *command))} ", result.stdout)
+                    self.assertNotIn("\x1b", result.stdout)
+                self.assertEqual(results[0].stdout, results[1].stdout)
+                self.assertEqual(results[0].stdout, results[2].stdout)
+
+    def test_every_command_is_listed(self):
+        text = run("--help").stdout
+        for command in COMMANDS:
+            if len(command) == 1:
+                self.assertRegex(text, rf"(?m)^  {command[0]} +\S")
+
+    def test_options_are_told(self):
+        for command, options in ((("status",), "--root --fs --watch --every --count --json --no-header"),
+                                 (("top",), "--root --fs --since --interval --watch --every --count --sort --reverse --per --user --job --limit "
+                                            "--json --no-header"),
+                                 (("layout", "show"), "--raw --json"),
+                                 (("layout", "set"), "--count --size --osts --pool --overstripe --component --dry-run --json"),
+                                 (("bench",), "--all --json --quick")):
+            text = run(*command, "--help").stdout
+            for option in options.split():
+                self.assertRegex(text, rf"(?m)^  (-\w,)?{option}\b", command)
+
+    def test_version(self):
+        result = run("--version")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertRegex(result.stdout, r"\Aiez \d+\.\d+\.\d+ \([0-9a-z.-]+\)\n\Z")
+
+
+class Json(Case):
+    def test_one_document_a_line(self):
+        for command, count in ((SOUND[0], 1), (SOUND[1], 1), (SOUND[2], 1), (SOUND[3], 1), (SOUND[4], 1),
+                               (("layout", "show", "--raw", LAYOUT, LAYOUT), 2)):
+            with self.subTest(command=command):
+                self.assertEqual(len(self.lines(*command, "--json")), count)
+
+    def test_the_other_paths_are_shown_when_one_fails(self):
+        result = run("layout", "show", "--raw", "--json", "nowhere", LAYOUT, "SOURCES.md")
+        self.assert_ends(result, 1, "nowhere")
+        self.assertIn("SOURCES.md", result.stderr)
+        self.assertEqual(json.loads(result.stdout)["path"], str(LAYOUT))
+
+    def test_the_same_every_time(self):
+        for command in SOUND:
+            self.assertEqual(run(*command, "--json").stdout, run(*command, "--json", environment={"LC_ALL": "C", "TERM": "xterm"}).stdout)
+
+
+class Watch(Case):
+    def test_two_pictures(self):
+        begin = time.monotonic()
+        pictures = self.lines("status", "--root", "lustre-2.10.1", "--watch", "--count", 2, "--every", "50ms", "--json")
+        self.assertGreater(time.monotonic() - begin, 0.05)
+        self.assertEqual(len(pictures), 2)
+        self.assertEqual(pictures[0], pictures[1])
+
+    def test_rates_of_a_watched_capture(self):
+        pictures = self.lines("top", "--root", "lustre-2.10.1", "-w", "--count", 2, "--every", "50ms", "--json")
+        self.assertEqual(len(pictures), 2)
+        for picture in pictures:
+            self.assertEqual(picture["rate_basis"], "interval")
+            self.assertTrue(0.05 <= picture["interval_seconds"] < 5)
+            self.assertEqual({job["write_rate"] for job in picture["jobs"]}, {0})
+
+    def test_text_is_not_cleared_where_there_is_no_screen(self):
+        for command in ("status", "top"):
+            once = run(command, "--root", "lustre-2.10.1", "--interval", "50ms") if command == "top" else run(command, "--root", "lustre-2.10.1")
+            twice = run(command, "--root", "lustre-2.10.1", "--watch", "--count", "2", "--every", "50ms")
+            self.assertEqual((twice.returncode, twice.stderr), (0, ""))
+            self.assertNotIn("\x1b", twice.stdout)
+            self.assertEqual(len(twice.stdout.splitlines()), 2 * len(once.stdout.splitlines()))
+
+    def test_two_samples(self):
+        document = self.lines("top", "--root", "lustre-2.10.1", "--interval", "50ms", "--json")[0]
+        self.assertEqual(document["rate_basis"], "interval")
+        self.assertEqual(self.lines("top", "--root", "lustre-2.10.1", "--interval", "0", "--json")[0]["rate_basis"], "none")
+
+    def test_stopped_by_the_reader(self):
+        result = subprocess.run(["bash", "-c", '"$0" status --root lustre-2.10.1 --watch --every 1ms | head -1', IEZ], cwd=CAPTURES,
+                                capture_output=True, text=True, check=False, timeout=60)
+        self.assertEqual(len(result.stdout.splitlines()), 1)
+
+
+class Sources(Case):
+    def test_standard_input(self):
+        dump = CAPTURES / "get_param/2.17.0_after.txt"
+        by_name = self.lines("status", "--root", dump, "--json")[0]
+        with open(dump, encoding="utf-8") as file:
+            from_file = self.lines("status", "--root", "-", "--json", stdin=file)[0]
+        piped = subprocess.run(["bash", "-c", 'cat "$1" | "$0" status --root - --json', IEZ, str(dump)], capture_output=True, text=True,
+                               check=False, timeout=60)
+        self.assertEqual((piped.returncode, piped.stderr), (0, ""))
+        self.assertEqual(json.loads(piped.stdout), from_file)
+        renamed = json.loads(json.dumps(by_name).replace(dump.name, "stdin"))
+        self.assertEqual(from_file, renamed)
+
+    def test_a_pipe_as_root(self):
+        result = subprocess.run(["bash", "-c", '"$0" status --json --root <(cat "$1")', IEZ, str(CAPTURES / "get_param/valid.txt")],
+                                capture_output=True, text=True, check=False, timeout=60)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertEqual(len(json.loads(result.stdout)["filesystems"][0]["osts"]), 2)
+
+    def test_empty_standard_input(self):
+        self.assert_ends(run("status", "--root", "-"), 1, "expected the text of 'lctl get_param'")
+
+    def test_several(self):
+        roots = ("lustre-2.10.1", "get_param/valid.txt", "get_param/valid2.txt", "get_param/2.14.0_ddn145_stats.txt")
+        arguments = [word for root in roots for word in ("--root", root)]
+        together = self.lines("status", *arguments, "--json")[0]["filesystems"]
+        alone = [view for root in roots for view in self.lines("status", "--root", root, "--json")[0]["filesystems"]]
+        self.assertEqual({view["name"] for view in together}, {view["name"] for view in alone})
+        self.assertEqual([view["name"] for view in together], sorted(view["name"] for view in together))
+        jobs = self.lines("top", "--root", "lustre-2.10.1", "--root", "get_param/2.14.0_ddn162_job_stats.txt", "--json")[0]["jobs_seen"]
+        self.assertEqual(jobs, 35 + 16)
+
+    def test_one_of_several_is_missing(self):
+        result = run("status", "--root", "lustre-2.10.1", "--root", "nowhere")
+        self.assert_ends(result, 1, "nowhere: No such file or directory")
+        self.assertEqual(result.stdout, "")
+
+    def test_this_node(self):
+        # It may or may not have Lustre.
+        result = run("status", "--json")
+        self.assertIn(result.returncode, (0, 1))
+        if result.returncode == 1:
+            self.assertRegex(result.stderr, "no Lustre target in localhost|permission denied")
+
+
+class Log(Case):
+    LOUD = ("top", "--root", "lustre-2.17.0-after", "--user", "0")  # warns of ids that tell no user
+
+    def test_formats(self):
+        result = run(*self.LOUD)
+        self.assertEqual(result.returncode, 0)
+        self.assertRegex(result.stderr, r"\A\d\d:\d\d:\d\d\.\d{3} warning  --user: \d+ jobs left out.*\n\Z")
+        for place in (("--log-format", "json", *self.LOUD), (*self.LOUD, "--log-format", "json")):
+            entries = [json.loads(line) for line in run(*place).stderr.splitlines()]
+            self.assertEqual([(entry["level"], entry["message"][:7]) for entry in entries], [("warning", "--user:")])
+            self.assertRegex(entries[0]["time"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
+
+    def test_levels(self):
+        for level, loud in (("debug", True), ("warning", True), ("error", False), ("off", False)):
+            self.assertEqual(bool(run("--log-level", level, *self.LOUD).stderr), loud, level)
+        self.assertEqual(run(*self.LOUD).stdout, run("--log-level", "off", *self.LOUD).stdout)
+
+    def test_problems_are_in_the_document_too(self):
+        result = run("--log-level", "off", "top", "--root", "get_param/2.17.0_after.txt", "--json")
+        document = json.loads(result.stdout)
+        self.assertEqual((document["skipped_rows"], len(document["problems"]), result.stderr), (2, 2, ""))
+
+
+class Terminal(Case):
+    def on_terminal(self, *arguments, **environment):
+        master, slave = pty.openpty()
+        try:
+            process = subprocess.Popen([IEZ, *arguments], stdin=subprocess.DEVNULL, stdout=slave, stderr=subprocess.DEVNULL, cwd=CAPTURES,
+                                       env={"PATH": os.environ["PATH"], "TERM": "xterm", **environment})
+            os.close(slave)
+            slave = -1
+            text = b""
+            while True:
+                try:
+                    part = os.read(master, 65536)
+                except OSError:  # the other end is closed
+                    break
+                if not part:
+                    break
+                text += part
+            self.assertEqual(process.wait(timeout=60), 0)
+            return text.decode("utf-8")
+        finally:
+            os.close(master)
+            if slave >= 0:
+                os.close(slave)
+
+    def test_colour(self):
+        command = ("status", "--root", "lustre-2.10.1")
+        self.assertIn("\x1b[1mSERVER", self.on_terminal(*command))
+        for environment in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
+            self.assertNotIn("\x1b", self.on_terminal(*command, **environment))
+
+    def test_characters(self):
+        for locale, fancy in (("C.UTF-8", True), ("en_GB.utf8", True), ("C", False), ("POSIX", False)):
+            text = self.on_terminal("status", "--root", "lustre-2.10.1", LC_ALL=locale)
+            self.assertEqual(text.isascii(), not fancy, locale)
+
+    def test_documents_have_no_colour(self):
+        json.loads(self.on_terminal("status", "--root", "lustre-2.10.1", "--json"))
+
+
+class Completion(Case):
+    @classmethod
+    def setUpClass(cls):
+        cls.script = run("completion", "bash").stdout
+
+    def complete(self, *words):
+        """What is offered for the last word."""
+        line = 'source /dev/stdin; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _iez; printf "%s\\n" "${COMPREPLY[@]}"'
+        result = subprocess.run([shutil.which("bash"), "--norc", "-uc", line, "bash", *words], input=self.script, capture_output=True,
+                                text=True, check=False, timeout=60, cwd=CAPTURES)
+        self.assertEqual((result.returncode, result.stderr), (0, ""), words)
+        return sorted(word for word in result.stdout.split("\n") if word)
+
+    def test_offers(self):
+        levels = ["debug", "error", "info", "off", "warning"]
+        for words, offered in (
+            (("iez", ""), ["bench", "completion", "help", "layout", "status", "top"]),
+            (("iez", "st"), ["status"]),
+            (("iez", "zz"), []),
+            (("iez", "--log"), ["--log-format", "--log-level"]),
+            (("iez", "--log-level", ""), levels),
+            (("iez", "--log-level", "w"), ["warning"]),
+            (("iez", "--log-level", "debug", "to"), ["top"]),
+            (("iez", "status", "--no"), ["--no-header"]),
+            (("iez", "top", "--s"), ["--since", "--sort"]),
+            (("iez", "top", "--sort", "r"), ["rate", "read"]),
+            (("iez", "top", "-s", "r"), ["rate", "read"]),
+            (("iez", "top", "--per", ""), ["job", "ost", "server"]),
+            (("iez", "top", "--log-level", "e"), ["error"]),
+            (("iez", "top", "--job", "status", "--re"), ["--reverse"]),
+            (("iez", "layout", ""), ["set", "show"]),
+            (("iez", "layout", "sh"), ["show"]),
+            (("iez", "layout", "show", "--r"), ["--raw"]),
+            (("iez", "layout", "set", "--o"), ["--osts", "--overstripe"]),
+            (("iez", "bench", "lu"), ["lustre-parse"]),
+            (("iez", "completion", ""), ["bash"]),
+            (("iez", "help", "la"), ["layout"]),
+            (("iez", "status", "--root", "lustre-2.1"), ["lustre-2.10.1", "lustre-2.17.0-after", "lustre-2.17.0-before"]),
+            (("iez", "top", "--since", "lustre-2.10"), ["lustre-2.10.1"]),
+            (("iez", "layout", "show", "--raw", "SOU"), ["SOURCES.md"]),
+        ):
+            with self.subTest(words=words):
+                self.assertEqual(self.complete(*words), offered)
+
+    def test_every_option_is_offered(self):
+        def told(*command):
+            return set(re.findall(r"(?m)^  (?:-\w,)?(--[\w-]+)", run(*command, "--help").stdout))
+
+        everywhere = told()  # the options of iez itself may stand behind any command
+        for command in COMMANDS:
+            self.assertEqual(set(self.complete("iez", *command, "--")), told(*command) | everywhere, command)
+
+    def test_it_is_registered(self):
+        result = subprocess.run(["bash", "--norc", "-c", "source /dev/stdin; complete -p iez"], input=self.script, capture_output=True, text=True,
+                                check=False, timeout=60)
+        self.assertIn("-F _iez iez", result.stdout)
+
+
+class Bench(Case):
+    def test_list(self):
+        listed = self.lines("bench", "--json")[0]
+        self.assertIn("lustre-parse", [item["bench"] for item in listed])
+        text = run("bench").stdout
+        for item in listed:
+            self.assertRegex(text, rf"(?m)^{re.escape(item['bench'])} +{re.escape(item['summary'])}$")
+
+    def test_figures(self):
+        result = run("bench", "lustre-parse", "--quick", "--json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        lines = result.stdout.splitlines()
+        self.assertEqual(len(lines), 1)
+        document = json.loads(lines[0])
+        self.assertEqual(list(document), ["bench", "commit", "figures"])
+        self.assertEqual(document["bench"], "lustre-parse")
+        self.assertEqual(document["commit"], re.search(r"\((.*)\)", run("--version").stdout)[1])
+        self.assertTrue(document["figures"])
+        for figure in document["figures"]:
+            self.assertEqual(list(figure), ["name", "value", "unit", "better", "target", "note"])
+            self.assertRegex(figure["name"], r"^[a-z0-9_]+\.[a-z0-9_]+$")
+            self.assertIn(figure["better"], ("higher", "lower"))
+            for key in ("value", "target"):
+                self.assertTrue(figure[key] is None or isinstance(figure[key], (int, float)), figure)
+            for key in ("unit", "note"):
+                self.assertIsInstance(figure[key], str)
+        self.assertIn("parse.jobstats_mb_s", [figure["name"] for figure in document["figures"]])
+
+    def test_measure(self):
+        dump = CAPTURES / "lustre-2.17.0-after/proc/fs/lustre/mdt/lustre-MDT0000/job_stats"
+        cost = self.lines("bench", "--measure", dump)[0]
+        self.assertEqual((cost["jobs"], cost["bytes"]), (dump.read_text(encoding="utf-8").count("job_id"), dump.stat().st_size))
+
+
+if __name__ == "__main__":
+    unittest.main()

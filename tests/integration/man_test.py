@@ -1,0 +1,206 @@
+#!/usr/bin/env python3
+"""The man pages and the program say the same: commands, options, JSON keys; and the examples work.
+
+Conventions of docs/man/*.1 (mdoc):
+  .It ... Fl Fl NAME     an option of the command, in the section OPTIONS
+  Va KEY                 a key of its JSON; ".It Va KEY" in the subsection JSON defines it
+  .\\" run                the next line, ".Dl $ COMMAND", is run by this test in tests/fixtures/captures and must succeed
+"""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import unittest
+
+ROOT = pathlib.Path(os.environ.get("IEZ_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
+IEZ = pathlib.Path(os.environ.get("IEZ", ROOT / "build/dev/apps/iez/iez")).resolve()
+MAN = ROOT / "docs/man"
+CAPTURES = ROOT / "tests/fixtures/captures"
+LAYOUTS = sorted((ROOT / "tests/fixtures/lustre-2.17.0/xattr").glob("*.lustre.lov.bin"))
+JOB_STATS = "lustre-2.17.0-after/proc/fs/lustre/mdt/lustre-MDT0000/job_stats"
+
+# Commands without a page of their own, and where they are described.
+ELSEWHERE = {"help": "iez"}
+# Keys that no capture makes the program print.
+CONDITIONAL = {"iez-layout": {"extension_size"}, "iez": {"time", "level", "message"}}
+SECTIONS = ("NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "OUTPUT", "FILES", "EXIT STATUS", "EXAMPLES", "SEE ALSO")
+
+
+def run(*arguments):
+    return subprocess.run([IEZ, *map(str, arguments)], cwd=CAPTURES, capture_output=True, text=True, check=False, timeout=120,
+                          stdin=subprocess.DEVNULL)
+
+
+def help_of(command):
+    result = run(*command, "--help")
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def subcommands(command=()):
+    """The names below "Subcommands:" of a help."""
+    _, _, listed = help_of(command).partition("\nSubcommands:\n")
+    return re.findall(r"^  (\w[\w-]*) ", listed, flags=re.MULTILINE)
+
+
+def commands_of(page):
+    """The commands that a page describes: ("layout",), ("layout", "show"), ... for iez-layout."""
+    if page == "iez":
+        return [(), *((name,) for name, where in ELSEWHERE.items() if where == "iez")]
+    name = page.removeprefix("iez-")
+    return [(name,), *((name, sub) for sub in subcommands((name,)))]
+
+
+def long_options(command):
+    """Those that a help defines: each on a line of its own, after its short name if it has one."""
+    return set(re.findall(r"^  (?:-\w,)?--([a-z][a-z-]*)", help_of(command), flags=re.MULTILINE))
+
+
+def short_options(command):
+    return set(re.findall(r"^  -(\w),--", help_of(command), flags=re.MULTILINE))
+
+
+def source_of(page):
+    return (MAN / f"{page}.1").read_text(encoding="utf-8")
+
+
+def section(text, name):
+    match = re.search(rf'^\.S[hs] "?{name}"?$(.*?)(?=^\.Sh |\Z)', text, flags=re.MULTILINE | re.DOTALL)
+    return match[1] if match else ""
+
+
+def words_of(line, macro):
+    """The arguments of a macro on a line, up to the next macro: the keys of "Va a , b and Va c"."""
+    found = set()
+    for part in re.split(rf"(?:^\.|\s){macro}\s", line)[1:]:
+        for word in part.split():
+            if re.fullmatch(r"[A-Z][a-z]", word):
+                break
+            if re.fullmatch(r"[a-z][a-z0-9_]*", word):
+                found.add(word)
+    return found
+
+
+def named_keys(text):
+    return set().union(*(words_of(line, "Va") for line in text.splitlines() if line.startswith(".")))
+
+
+def defined_keys(text):
+    return set().union(*(words_of(line, "Va") for line in text.splitlines() if line.startswith(".It ")))
+
+
+def keys(value):
+    """All keys of a JSON value, at any depth."""
+    if isinstance(value, dict):
+        return set(value).union(*map(keys, value.values()))
+    if isinstance(value, list):
+        return set().union(*map(keys, value))
+    return set()
+
+
+def printed_keys(*runs):
+    found = set()
+    for arguments in runs:
+        result = run(*arguments)
+        assert result.returncode == 0, (arguments, result.stderr)
+        for line in result.stdout.splitlines():
+            found |= keys(json.loads(line))
+    return found
+
+
+PAGES = sorted(path.stem for path in MAN.glob("*.1"))
+AFTER = ("--json", "--root", "lustre-2.17.0-after")
+JSON_RUNS = {
+    "iez-status": [("status", "--json", "--root", root) for root in ("lustre-2.10.1", "lustre-2.17.0-after", "get_param/valid_mds.txt")],
+    "iez-top": [("top", *AFTER), ("top", *AFTER, "--since", "lustre-2.17.0-before"), ("top", *AFTER, "--per", "ost"),
+                ("top", *AFTER, "--per", "server"), ("top", "--json", "--root", "lustre-2.10.1"),
+                ("top", "--json", "--root", "get_param/2.14.0_ddn162_job_stats.txt")],
+    "iez-layout": [("layout", "show", "--raw", "--json", *LAYOUTS), ("layout", "set", "--dry-run", "--json", "--osts", "3,1", "x"),
+                   ("layout", "set", "--dry-run", "--json", "-E", "1M:mdt", "-E", "eof:count=2", "x")],
+    "iez-bench": [("bench", "--json"), ("bench", "--quick", "--json", "lustre-parse"), ("bench", "--measure", JOB_STATS)],
+}
+
+
+class Man(unittest.TestCase):
+    maxDiff = None
+
+    def test_every_command_has_a_page(self):
+        expected = {"iez"} | {f"iez-{name}" for name in subcommands() if name not in ELSEWHERE}
+        self.assertEqual(set(PAGES), expected)
+
+    def test_iez_1_lists_every_command(self):
+        listed = set(re.findall(r"^\.It Cm (\w+)$", section(source_of("iez"), "DESCRIPTION"), flags=re.MULTILINE))
+        self.assertEqual(listed, set(subcommands()))
+
+    def test_sections(self):
+        for page in PAGES:
+            with self.subTest(page=page):
+                found = re.findall(r"^\.Sh (.+)$", source_of(page), flags=re.MULTILINE)
+                self.assertEqual([name for name in found if name in SECTIONS], list(SECTIONS))
+
+    def test_every_option_is_described(self):
+        for page in PAGES:
+            with self.subTest(page=page):
+                text = section(source_of(page), "OPTIONS")
+                commands = commands_of(page)
+                self.assertEqual(set(re.findall(r"^\.It .*?Fl Fl ([a-z-]+)", text, flags=re.MULTILINE)),
+                                 set().union(*map(long_options, commands)))
+                self.assertEqual(set(re.findall(r"^\.It Fl (\w) , Fl Fl", text, flags=re.MULTILINE)),
+                                 set().union(*map(short_options, commands)) | {"h"})
+
+    def test_no_other_option_is_mentioned(self):
+        everywhere = long_options(()) | {"json"}
+        for page in PAGES:
+            known = everywhere.union(*map(long_options, commands_of(page))) | ({"root"} if page == "iez" else set())
+            with self.subTest(page=page):
+                self.assertLessEqual(set(re.findall(r"Fl Fl ([a-z-]+)", source_of(page))), known)
+
+    def test_choices_of_an_option_are_described(self):
+        for page in PAGES:
+            for command in commands_of(page):
+                for name, choices in re.findall(r"--([a-z-]+) ([a-z]+(?:\|[a-z]+)+)(?=\s)", help_of(command)):
+                    with self.subTest(page=page, option=name):
+                        self.assertIn(f"Fl Fl {name} Cm {choices.replace('|', ' | ')}\n", source_of(page))
+
+    @unittest.skipUnless(shutil.which("mandoc"), "mandoc is not installed: tools/setup test")
+    def test_mandoc_finds_nothing(self):
+        for page in PAGES:
+            with self.subTest(page=page):
+                result = subprocess.run(["mandoc", "-T", "lint", "-W", "warning", MAN / f"{page}.1"], capture_output=True, text=True,
+                                        check=False)
+                self.assertEqual((result.stdout, result.returncode), ("", 0))
+
+    def test_every_json_key_is_described_and_printed(self):
+        for page in PAGES:
+            with self.subTest(page=page):
+                text = source_of(page)
+                printed = printed_keys(*JSON_RUNS.get(page, []))
+                self.assertEqual(printed - named_keys(text), set(), "printed, but not in the page")
+                defined = defined_keys(section(text, "OUTPUT"))
+                self.assertEqual(defined - printed, CONDITIONAL.get(page, set()), "in the page, but never printed")
+
+    def test_examples(self):
+        environment = {**os.environ, "PATH": f"{IEZ.parent}:{os.environ['PATH']}"}
+        for page in PAGES:
+            text = section(source_of(page), "EXAMPLES")
+            marks = text.count('.\\" run\n')
+            examples = re.findall(r'^\.\\" run\n\.Dl \$ (.+)$', text, flags=re.MULTILINE)
+            self.assertEqual(len(examples), marks, f"{page}: a mark without '.Dl $ COMMAND' behind it")
+            self.assertGreater(marks, 0, f"{page}: no example that can be tried")
+            for example in examples:
+                command = example.replace("\\-", "-")
+                with self.subTest(page=page, command=command):
+                    result = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=CAPTURES, env=environment, capture_output=True,
+                                            text=True, check=False, timeout=120, stdin=subprocess.DEVNULL)
+                    self.assertEqual(result.returncode, 0, result.stderr)
+                    if "<(" in command:  # its status is not that of iez
+                        self.assertEqual(result.stderr, "")
+                    else:
+                        self.assertTrue(result.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
