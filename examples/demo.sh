@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# What `make demo` shows: iez on captures of real Lustre servers. Needs no Lustre, no root, and changes nothing.
+# IEZ is the program; by default the one that `make demo` builds.
+set -euo pipefail
+
+if [[ -n ${IEZ-} ]]; then IEZ=$(realpath -- "$IEZ"); fi
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+iez_program=${IEZ:-$PWD/build/release/apps/iez/iez}
+if [[ ! -x $iez_program ]]; then
+  echo "demo: $iez_program is not there; run 'make demo', or set IEZ" >&2
+  exit 1
+fi
+
+iez() { "$iez_program" "$@"; }
+
+# step HEADING COMMAND: the command as one would type it, and what it prints.
+step() {
+  printf '\n== %s\n\n$ %s\n' "$1" "$2"
+  eval "$2"
+}
+
+readonly CAPTURES=tests/fixtures/captures
+
+step 'A server: its targets, how full, how balanced' \
+  "iez status --root $CAPTURES/lustre-2.17.0-after"
+step 'An old server, which is MDS too and so knows the targets of another' \
+  "iez status --root $CAPTURES/lustre-2.10.1"
+step 'Who does how much: rates over the life of each job' \
+  "iez top --root $CAPTURES/lustre-2.17.0-after --limit 8"
+step 'The same server at two times: rates between the two' \
+  "iez top --root $CAPTURES/lustre-2.17.0-after --since $CAPTURES/lustre-2.17.0-before --limit 8"
+step 'Where the two largest jobs are' \
+  "iez top --root $CAPTURES/lustre-2.17.0-after --per ost --limit 2"
+step 'How a progressive file is striped, from the bytes of its attribute' \
+  'iez layout show --raw tests/fixtures/lustre-2.17.0/xattr/pfl.lustre.lov.bin'
+step 'For programs: one line of JSON, here its front' \
+  "iez top --root $CAPTURES/lustre-2.17.0-after --job dd.1000 --json | cut -c 1-300"
+
+cat <<'NEXT'
+
+== What next
+
+On a Lustre server or client:  iez status;  iez top --watch
+On any machine:                docs/guide/captures.md tells how to take a capture
+All there is to know:          docs/guide/user-guide.md, iez help, iez help top
+Does it all work here?         make test
+NEXT
+if ! command -v iez >/dev/null || [[ $(type -t iez) == function ]]; then
+  printf 'The program:                   %s\n' "$iez_program"
+fi
