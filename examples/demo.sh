@@ -3,7 +3,7 @@
 # IEZ is the program; by default the one that `make demo` builds.
 set -euo pipefail
 
-if [[ -n ${IEZ-} ]]; then IEZ=$(realpath -- "$IEZ"); fi
+if [[ -n ${IEZ-} ]]; then IEZ=$(realpath -m -- "$IEZ"); fi
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 iez_program=${IEZ:-$PWD/build/release/apps/iez/iez}
 if [[ ! -x $iez_program ]]; then
@@ -20,6 +20,8 @@ step() {
 }
 
 readonly CAPTURES=tests/fixtures/captures
+
+printf 'iez is %s; the commands run in %s\n' "$iez_program" "$PWD"
 
 step 'A server: its targets, how full, how balanced' \
   "iez status --root $CAPTURES/lustre-2.17.0-after"
@@ -45,6 +47,3 @@ On any machine:                docs/guide/captures.md tells how to take a captur
 All there is to know:          docs/guide/user-guide.md, iez help, iez help top
 Does it all work here?         make test
 NEXT
-if ! command -v iez >/dev/null || [[ $(type -t iez) == function ]]; then
-  printf 'The program:                   %s\n' "$iez_program"
-fi

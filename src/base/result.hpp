@@ -66,5 +66,7 @@ namespace detail {
   } while (false)
 
 // For bugs only: never reachable from input. Stays on in release builds.
-#define IEZ_ASSERT(expression) \
-  ((expression) ? static_cast<void>(0) : ::iez::detail::assertion_failed(#expression, __FILE__, __LINE__))
+#define IEZ_ASSERT(expression)                                                           \
+  do {                                                                                   \
+    if (!(expression)) ::iez::detail::assertion_failed(#expression, __FILE__, __LINE__); \
+  } while (false)

@@ -91,20 +91,19 @@ class Reader {
   Result<void> add_targets(const View& view, std::size_t host) {
     IEZ_TRY(const auto instances, sources_[host]->find(view.total));
     for (const Instance& instance : instances) {
-      const auto device = parse_device(instance.device);
-      IEZ_ASSERT(device.has_value());  // find() gives only wanted ones
-      FileSystem& file_system = file_systems_[device->file_system];
-      if (file_system.osts.contains(device->index)) continue;
+      const DeviceName device = device_of(instance);
+      FileSystem& file_system = file_systems_[device.file_system];
+      if (file_system.osts.contains(device.index)) continue;
       auto ost = read_space(view, host, instance);
       if (!ost) {
         report_.skip(instance.origin, 1, ost.error().message);
         continue;
       }
-      ost->index = OstIndex{device->index};
-      ost->name = device->target;
+      ost->index = OstIndex{device.index};
+      ost->name = device.target;
       ost->oss = server_of(view, host, instance.device, file_system);
       if (!file_system.version && hosts_[host].version) file_system.version = hosts_[host].version->text;
-      file_system.osts.emplace(device->index, Entry{.ost = *std::move(ost), .seen_by = view.source});
+      file_system.osts.emplace(device.index, Entry{.ost = *std::move(ost), .seen_by = view.source});
       ++report_.rows;
     }
     std::erase_if(file_systems_, [](const auto& item) { return item.second.osts.empty(); });
@@ -177,9 +176,10 @@ class Reader {
   model::Oss server_with_load(std::size_t host) const {
     const HostState& state = hosts_[host];
     model::Oss oss{.name = state.name};
-    if (state.cpu) oss.cores = state.cpu->cores;
-    if (state.cpu && host < earlier_.size() && earlier_[host].cpu) {
-      oss.cpu = busy_share(earlier_[host].cpu->times, state.cpu->times);
+    if (state.cpu) {
+      oss.cores = state.cpu->cores;
+      const std::optional<CpuLoad> before = host < earlier_.size() ? earlier_[host].cpu : std::nullopt;
+      if (before) oss.cpu = busy_share(before->times, state.cpu->times);
     }
     if (state.memory) oss.memory = used_share(*state.memory);
     if (state.load) oss.load_1min = state.load->one;
@@ -201,10 +201,10 @@ class Reader {
     const auto instances = sources_[host]->find(param);
     if (!instances) return;
     for (const Instance& instance : *instances) {
-      const auto device = parse_device(instance.device);
-      const auto file_system = file_systems_.find(device->file_system);
+      const DeviceName device = device_of(instance);
+      const auto file_system = file_systems_.find(device.file_system);
       if (file_system == file_systems_.end()) continue;
-      const auto entry = file_system->second.osts.find(device->index);
+      const auto entry = file_system->second.osts.find(device.index);
       if (entry == file_system->second.osts.end()) continue;
       if (const auto value = read_number(*sources_[host], instance)) {
         apply(entry->second.ost.state, *value);

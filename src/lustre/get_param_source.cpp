@@ -59,7 +59,7 @@ class GetParamSource final : public ParamSource {
       return fail(Errc::parse,
                   fmt::format("{}: no 'name=value' line; expected the text of 'lctl get_param', or a directory", name_));
     }
-    std::stable_sort(instances_.begin(), instances_.end(), [](const Instance& a, const Instance& b) { return key(a) < key(b); });
+    std::sort(instances_.begin(), instances_.end(), [](const Instance& a, const Instance& b) { return key(a) < key(b); });
     return {};
   }
 

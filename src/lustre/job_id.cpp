@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/result.hpp"
 #include "base/text.hpp"
 
 namespace iez::lustre {
@@ -179,9 +180,10 @@ bool JobIdFormat::match(std::string_view id, model::JobIdentity& identity) const
   if (!reach[0][0]) return false;
   std::size_t at = 0;
   for (std::size_t k = 0; k < pieces_.size(); ++k) {
-    const std::size_t length = *longest(k, at);
-    assign(pieces_[k].code, id.substr(at, length), identity);
-    at += length;
+    const auto length = longest(k, at);
+    IEZ_ASSERT(length.has_value());
+    assign(pieces_[k].code, id.substr(at, *length), identity);
+    at += *length;
   }
   return true;
 }

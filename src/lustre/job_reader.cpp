@@ -62,8 +62,7 @@ class Collector {
  private:
   void add_target(const ParamSource& source, const std::string& server, const Counters& kind, const Instance& instance) {
     any_ = true;
-    const auto device = parse_device(instance.device);
-    if (!options_.file_system.empty() && device->file_system != options_.file_system) return;
+    if (!options_.file_system.empty() && device_of(instance).file_system != options_.file_system) return;
     const auto stream = source.open(instance);
     if (!stream) {
       report_.skip(instance.origin, 1, stream.error().message);

@@ -180,6 +180,12 @@ class TreeSource final : public ParamSource {
 
 }  // namespace
 
+DeviceName device_of(const Instance& instance) {
+  auto device = parse_device(instance.device);
+  IEZ_ASSERT(device.has_value());
+  return *std::move(device);
+}
+
 Result<std::unique_ptr<ParamSource>> open_tree(const std::string& root) {
   UniqueFd fd(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!fd) return fail_errno(errno, root);

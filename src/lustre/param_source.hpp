@@ -28,6 +28,10 @@ struct Instance {
   std::uint64_t length = 0;
 };
 
+// The parts of the instance's device. REQUIRES: found for a row whose devices are OSTs, MDTs, OSCs or OSPs: find() gives no
+// others.
+DeviceName device_of(const Instance& instance);
+
 class ParamSource {
  public:
   virtual ~ParamSource() = default;

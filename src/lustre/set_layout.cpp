@@ -1,12 +1,12 @@
 #include "lustre/set_layout.hpp"
 
 #include <fcntl.h>
-#include <limits.h>
 #include <sys/ioctl.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <climits>
 #include <cstring>
 
 #include "lustre/layout_abi.hpp"
