@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <functional>
 #include <map>
+#include <memory>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -47,9 +48,20 @@ constexpr std::array<std::pair<std::string_view, LogLevel>, 5> kLevels{{{"debug"
                                                                         {"off", LogLevel::off}}};
 constexpr std::array<std::pair<std::string_view, LogFormat>, 2> kFormats{{{"text", LogFormat::text}, {"json", LogFormat::json}}};
 
+// Help without CLI11's lists of what excludes or needs what: the text says it where it matters, and the error always does.
+class HelpFormatter final : public CLI::Formatter {
+ public:
+  std::string make_option_opts(const CLI::Option* option) const override {
+    if (option->get_type_size() == 0) return "";
+    const bool many = option->get_positional() && option->get_expected_max() > 1;
+    return (option->get_type_name().empty() ? "" : ' ' + option->get_type_name()) + (many ? " ..." : "");
+  }
+};
+
 class CommandLine {
  public:
   CommandLine() : app_("iez: an end-to-end I/O control plane for Lustre", "iez") {
+    app_.formatter(std::make_shared<HelpFormatter>());
     app_.require_subcommand(1);
     app_.fallthrough();
     app_.set_version_flag("--version", fmt::format("iez {} ({})", build::kVersion, build::kCommit));
@@ -101,9 +113,9 @@ class CommandLine {
   }
 
   // A duration of more than nothing, or of nothing where that has a meaning.
-  static void add_duration(CLI::App& command, const std::string& name, const std::string& text, bool may_be_zero,
-                           const std::function<void(Duration)>& take) {
-    command
+  static CLI::Option* add_duration(CLI::App& command, const std::string& name, const std::string& text, bool may_be_zero,
+                                   const std::function<void(Duration)>& take) {
+    return command
         .add_option_function<std::string>(
             name,
             [name, may_be_zero, take](const std::string& given) {
@@ -117,7 +129,12 @@ class CommandLine {
   }
 
   // An unsigned number: "-1" would wrap around.
-  static CLI::Validator not_negative() { return CLI::Validator(CLI::NonNegativeNumber).description(""); }
+  static CLI::Validator whole_number() {
+    return {[](const std::string& given) {
+              return text::parse_u64(given) ? std::string{} : fmt::format("'{}': expected a whole number", given);
+            },
+            ""};
+  }
 
   static void add_sources(CLI::App& command, SourceOptions& options) {
     command
@@ -134,10 +151,14 @@ class CommandLine {
 
   static void add_watch(CLI::App& command, WatchOptions& options) {
     options.interval = std::chrono::seconds(2);
-    command.add_flag("-w,--watch", options.watch, "Show again every --every until stopped");
-    add_duration(command, "--every", "Time between two pictures of --watch (default: 2s)", false,
-                 [&options](Duration every) { options.interval = every; });
-    command.add_option("--count", options.count, "Stop --watch after N pictures")->type_name("N")->check(not_negative());
+    CLI::Option* const watch = command.add_flag("-w,--watch", options.watch, "Show again every --every until stopped");
+    add_duration(command, "--every", "Time between two pictures of --watch (default: 2s)", false, [&options](Duration every) {
+      options.interval = every;
+    })->needs(watch);
+    command.add_option("--count", options.count, "Stop --watch after N pictures")
+        ->type_name("N")
+        ->check(whole_number())
+        ->needs(watch);
   }
 
   void add_status() {
@@ -152,17 +173,20 @@ class CommandLine {
   void add_top() {
     CLI::App* const command = app_.add_subcommand("top", "Jobs by bytes, rate, operations and bytes per call");
     add_sources(*command, top_.source);
-    command
-        ->add_option("--since", top_.since,
-                     "An earlier capture of the same servers: rates are over the time between the two; repeat as --root")
-        ->type_name("DIR|FILE")
-        ->expected(1)
-        ->take_all()
-        ->allow_extra_args(false);
+    CLI::Option* const since =
+        command
+            ->add_option("--since", top_.since,
+                         "An earlier capture of the same servers: rates are over the time between the two; repeat as --root")
+            ->type_name("DIR|FILE")
+            ->expected(1)
+            ->take_all()
+            ->allow_extra_args(false);
     add_duration(*command, "-i,--interval",
                  "Time between the two samples a rate needs; 0: one sample (default: 1s live, 0 elsewhere)", true,
-                 [this](Duration interval) { top_.interval = interval; });
+                 [this](Duration interval) { top_.interval = interval; })
+        ->excludes(since);
     add_watch(*command, top_.watch);
+    since->excludes("--watch");
     add_choice(*command, "-s,--sort", top_.sort, kSorts, "Largest first by this column (default: bytes)");
     command->add_flag("--reverse", top_.reverse, "Smallest first");
     add_choice(*command, "--per", top_.per, kPers, "One row a job, or one for each OST or server of it (default: job)");
@@ -171,9 +195,9 @@ class CommandLine {
         ->add_option("-j,--job", top_.job,
                      "Only jobs whose id or scheduler number matches this pattern: * any text, ? any character")
         ->type_name("PATTERN");
-    command->add_option("-n,--limit", top_.limit, "At most N rows, 0 for all (default: 20, all with --json)")
+    command->add_option("-n,--limit", top_.limit, "At most N jobs, 0 for all (default: 20, all with --json)")
         ->type_name("N")
-        ->check(not_negative());
+        ->check(whole_number());
     command->add_flag("--json", top_.json, "One JSON document a picture");
     command->add_flag("--no-header", top_.no_header, "Rows only");
     on(command, [this](Context& context) { return run_top(top_, context); });
@@ -211,15 +235,16 @@ class CommandLine {
 
   void add_bench() {
     CLI::App* const command = app_.add_subcommand("bench", "Run a benchmark; without a name, list them");
-    command->add_option("NAME", bench_.names, "Which ones")->type_name("");
+    CLI::Option* const names = command->add_option("NAME", bench_.names, "Which ones")->type_name("");
     for (const bench::Bench& known : bench::benches()) arguments_[command].emplace_back(known.name);
-    command->add_flag("--all", bench_.all, "All of them");
+    command->add_flag("--all", bench_.all, "All of them")->excludes(names);
     command->add_flag("--json", bench_.json, "One JSON document a benchmark");
     command->add_flag("--quick", bench_.quick, "Small input: shows that it works, compares nothing");
     command
         ->add_option("--measure", bench_.measure,
                      "Parse this job_stats dump and report its cost, as lustre-parse does in a process of its own")
-        ->type_name("FILE");
+        ->type_name("FILE")
+        ->excludes("--all");
     on(command, [this](Context& context) { return run_bench(bench_, context); });
   }
 
@@ -253,6 +278,7 @@ class CommandLine {
   }
 
   void on(CLI::App* command, Action action) {
+    command->footer("");
     command->callback([this, action = std::move(action)] { action_ = action; });
   }
 

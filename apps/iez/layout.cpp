@@ -129,6 +129,7 @@ Result<model::Layout> requested(const LayoutSetOptions& options) {
   }
   if (options.osts) {
     IEZ_TRY(component.osts, model::parse_ost_list(*options.osts, ','));
+    if (!options.count) component.stripe_count = static_cast<std::uint16_t>(component.osts.size());
   }
   model::Layout layout;
   layout.components.push_back(std::move(component));

@@ -136,14 +136,16 @@ std::vector<Cell> cells(const std::string& job, const std::string& user, const s
           {traffic.read_calls + traffic.write_calls == 0 ? "-" : to_string(size)}};
 }
 
-std::string basis_text(const JobPicture& picture) {
+std::string basis_text(const JobPicture& picture, bool live) {
   switch (picture.basis) {
     case RateBasis::none:
-      return "no rates: give --interval for a second sample";
+      if (picture.rows.empty()) return "";
+      return live ? "; no rates: give --interval for a second sample" : "; no rates: give --since with an earlier capture";
     case RateBasis::lifetime:
-      return "rates: average over each job's life";
+      return "; rates: average over each job's life";
     case RateBasis::interval:
-      return picture.interval ? "rates over " + iez::to_string(*picture.interval) : "rates: no time passed";
+      return picture.interval ? "; rates over " + iez::to_string(*picture.interval)
+                              : "; no rates: no time passed between the samples";
   }
   return "";
 }
@@ -177,7 +179,7 @@ std::string to_text(const JobPicture& picture, const TopOptions& options, std::s
     for (const JobPart& part : row.parts) table.add(cells(id, user, part.name, part.traffic, part.rates));
   }
   std::string out;
-  if (!options.no_header) out = fmt::format("{}; {}\n", count_text(picture, shown), basis_text(picture));
+  if (!options.no_header) out = fmt::format("{}{}\n", count_text(picture, shown), basis_text(picture, live));
   return out + table.render(terminal, !options.no_header);
 }
 

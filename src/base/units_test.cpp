@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <ostream>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -19,6 +20,8 @@ using std::chrono::seconds;
 struct SizeCase {
   std::string_view text;
   std::uint64_t bytes;
+
+  friend void PrintTo(const SizeCase& size, std::ostream* out) { *out << '"' << size.text << '"'; }
 };
 
 class Sizes : public testing::TestWithParam<SizeCase> {};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -52,6 +53,10 @@ class Collector {
 
   Result<JobSample> finish() {
     if (any_) return std::move(sample_);
+    if (!others_.empty()) {
+      return fail(Errc::not_found,
+                  fmt::format("file system '{}' is not here; found: {}", options_.file_system, fmt::join(others_, ", ")));
+    }
     if (denied_) return std::unexpected(*std::move(denied_));
     return fail(
         Errc::not_found,
@@ -61,8 +66,12 @@ class Collector {
 
  private:
   void add_target(const ParamSource& source, const std::string& server, const Counters& kind, const Instance& instance) {
+    const std::string file_system = device_of(instance).file_system;
+    if (!options_.file_system.empty() && file_system != options_.file_system) {
+      others_.insert(file_system);
+      return;
+    }
     any_ = true;
-    if (!options_.file_system.empty() && device_of(instance).file_system != options_.file_system) return;
     const auto stream = source.open(instance);
     if (!stream) {
       report_.skip(instance.origin, 1, stream.error().message);
@@ -87,6 +96,7 @@ class Collector {
   ParseReport& report_;
   JobSample sample_;
   bool any_ = false;
+  std::set<std::string> others_;  // file systems that were not asked for
   std::optional<Error> denied_;
 };
 

@@ -66,6 +66,7 @@ TEST_F(JobReaderTest, OneFileSystemOnly) {
   tree_.write("proc/fs/lustre/obdfilter/a-OST0000/job_stats", "job_stats:\n" + job("x", 10));
   tree_.write("proc/fs/lustre/obdfilter/b-OST0000/job_stats", "job_stats:\n" + job("y", 10));
   EXPECT_EQ(read({.file_system = "b"})->ids(), std::vector<std::string>{"y"});
+  EXPECT_THAT(read({.file_system = "c"}).error().message, HasSubstr("file system 'c' is not here; found: a, b"));
 }
 
 TEST_F(JobReaderTest, NoJobStatsAnywhereIsSaid) {

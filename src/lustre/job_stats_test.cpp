@@ -13,7 +13,6 @@ namespace iez::lustre {
 namespace {
 
 using model::Operation;
-using testing::ElementsAre;
 using testing::HasSubstr;
 
 struct Parsed {

@@ -30,7 +30,7 @@ std::vector<std::string> lines_of(std::string_view text) {
 // Delivers pieces of random size.
 class Pieces final : public ByteStream {
  public:
-  Pieces(std::string_view bytes, Rng rng, std::size_t most) : rest_(bytes), rng_(std::move(rng)), most_(most) {}
+  Pieces(std::string_view bytes, Rng rng, std::size_t most) : rest_(bytes), rng_(rng), most_(most) {}
   Result<std::size_t> read(std::span<char> buffer) override {
     const std::size_t count = std::min({rest_.size(), buffer.size(), static_cast<std::size_t>(rng_.between(1, most_))});
     rest_.copy(buffer.data(), count);

@@ -9,7 +9,6 @@
 namespace iez::lustre {
 namespace {
 
-using testing::HasSubstr;
 
 struct Parsed {
   StatsTimes times;

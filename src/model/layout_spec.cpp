@@ -66,6 +66,7 @@ Result<void> apply_setting(Component& component, std::string_view setting) {
   }
   if (key == "osts") {
     IEZ_TRY(component.osts, parse_ost_list(value, '+'));
+    if (component.stripe_count == 0) component.stripe_count = static_cast<std::uint16_t>(component.osts.size());
     return {};
   }
   if (key == "first") {
