@@ -13,7 +13,6 @@ using lustre::JobEntry;
 using lustre::JobSample;
 using model::Operation;
 using std::chrono::seconds;
-using testing::ElementsAre;
 
 JobEntry entry(const std::string& id, std::uint64_t bytes, std::optional<Duration> life = std::nullopt) {
   JobEntry job{.id = id};

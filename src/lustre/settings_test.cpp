@@ -13,7 +13,6 @@
 namespace iez::lustre {
 namespace {
 
-using testing::ElementsAre;
 using testing::HasSubstr;
 
 constexpr const char* kDevice = "a-OST0000-osc-ffff888111310800";
