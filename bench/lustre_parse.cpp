@@ -216,12 +216,10 @@ Result<ParseCost> measure_job_stats(const std::string& path) {
   if (!fd) return fail_errno(errno, path);
   const auto stream = lustre::file_stream(std::move(fd), path);
   lustre::ParseReport report;
-  std::uint64_t bytes_moved = 0;
+  model::JobCounters sum;  // what every user of the parser makes of an entry
   const auto start = std::chrono::steady_clock::now();
-  IEZ_TRY(const auto summary, lustre::parse_job_stats(*stream, path, report, [&](const lustre::JobEntry& entry) {
-            const model::JobCounters counters = lustre::counters(entry);
-            bytes_moved += (counters.read_bytes + counters.write_bytes).count;
-          }));
+  IEZ_TRY(const auto summary,
+          lustre::parse_job_stats(*stream, path, report, [&](const lustre::JobEntry& entry) { sum += lustre::counters(entry); }));
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
   if (report.skipped > 0) return fail(Errc::parse, lustre::to_string(report.problems.front()));
   return ParseCost{.jobs = summary.jobs, .bytes = summary.bytes, .seconds = elapsed.count(), .peak_kib = peak_memory_kib()};

@@ -38,9 +38,10 @@ function(iez_gtest name)
   target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} iez_flags GTest::gmock_main)
   target_compile_definitions(${name} PRIVATE IEZ_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/fixtures")
   if(IEZ_TIDY)
-    # A test that looks into an optional without one fails, and that is what it is for.
+    # A test that looks into an optional without one fails, and that is what it is for; the analyser takes minutes for GoogleTest's
+    # macros and finds nothing.
     set_target_properties(${name} PROPERTIES
-      CXX_CLANG_TIDY "${CMAKE_CXX_CLANG_TIDY};--checks=-bugprone-unchecked-optional-access")
+      CXX_CLANG_TIDY "${CMAKE_CXX_CLANG_TIDY};--checks=-bugprone-unchecked-optional-access,-clang-analyzer-*")
   endif()
   gtest_discover_tests(${name} PROPERTIES TIMEOUT 120 DISCOVERY_TIMEOUT 60)
 endfunction()

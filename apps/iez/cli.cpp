@@ -320,8 +320,9 @@ class CommandLine {
   }
 
   int failed(const Error& error) const {
-    fmt::print(stderr, "{}: {}\n", path_of(innermost(app_)), error.message);
-    return kFailed;
+    fmt::print(stderr, "{}: {}\n", path_of(innermost(app_)), text::printable(error.message));
+    // What the user asked for makes no sense, as opposed to what the system says to it.
+    return error.code == Errc::invalid_argument && error.os_errno == 0 ? kUsage : kFailed;
   }
 
   std::vector<CommandWords> words() const {

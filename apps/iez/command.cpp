@@ -36,9 +36,8 @@ Terminal detect_terminal() {
   Terminal terminal{.interactive = ::isatty(STDOUT_FILENO) == 1, .utf8 = utf8_locale()};
   terminal.colour = terminal.interactive && environment("NO_COLOR").empty() && environment("TERM") != "dumb";
   winsize size{};
-  if (terminal.interactive && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 && size.ws_col > 0) {
+  if (terminal.interactive && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0) {
     terminal.rows = size.ws_row;
-    terminal.columns = size.ws_col;
   }
   return terminal;
 }
@@ -50,6 +49,23 @@ Result<std::vector<std::unique_ptr<lustre::ParamSource>>> open_sources(const std
     sources.push_back(std::move(source));
   }
   return sources;
+}
+
+Result<void> require_moving(const std::vector<std::unique_ptr<lustre::ParamSource>>& sources) {
+  for (const auto& source : sources) {
+    if (source->still()) {
+      return fail(
+          Errc::invalid_argument,
+          fmt::format(
+              "{}: the text of 'lctl get_param' stands still; to compare two of them, give the earlier to 'iez top --since'",
+              source->name()));
+    }
+  }
+  return {};
+}
+
+std::optional<WallTime> picture_time(const WatchOptions& options, const Context& context) {
+  return options.watch ? std::optional(context.clock.wall()) : std::nullopt;
 }
 
 Result<void> print(std::string_view text) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,7 +22,6 @@ struct Terminal {
   bool colour = false;
   bool utf8 = false;
   unsigned rows = 24;
-  unsigned columns = 80;
 };
 
 Terminal detect_terminal();
@@ -40,12 +40,18 @@ struct SourceOptions {
 
 [[nodiscard]] Result<std::vector<std::unique_ptr<lustre::ParamSource>>> open_sources(const std::vector<std::string>& roots);
 
+// Fails if a source cannot change: there is nothing to watch.
+[[nodiscard]] Result<void> require_moving(const std::vector<std::unique_ptr<lustre::ParamSource>>& sources);
+
 // Repeats a picture.
 struct WatchOptions {
   bool watch = false;
   Duration interval{0};
   unsigned long long count = 0;  // pictures to show; 0: until stopped
 };
+
+// The time to put on a picture: only a watched one has a time of its own.
+std::optional<WallTime> picture_time(const WatchOptions& options, const Context& context);
 
 // Writes text to stdout; a full disk or a closed pipe is an error, and never silent.
 [[nodiscard]] Result<void> print(std::string_view text);

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/clock.hpp"
 #include "lustre/parse_report.hpp"
 
 namespace iez::cli {
@@ -16,6 +17,9 @@ template <typename T>
 ordered_json or_null(const std::optional<T>& value) {
   return value ? ordered_json(*value) : ordered_json(nullptr);
 }
+
+// Seconds since 1970.
+inline double seconds_of(WallTime time) { return static_cast<double>(time.time_since_epoch().count()) / 1e9; }
 
 inline void add_problems(ordered_json& json, const lustre::ParseReport& report) {
   json["skipped_rows"] = report.skipped;

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.hpp"
 #include "json.hpp"
 #include "lustre/cluster_reader.hpp"
 #include "table.hpp"
@@ -53,7 +54,7 @@ ordered_json to_json(const lustre::ClusterView& view) {
   json["name"] = cluster.name;
   json["version"] = or_null(view.version);
   json["ost_cost"] = model::ost_cost(cluster);
-  json["oss_cost"] = model::oss_cost(cluster);
+  json["oss_cost"] = view.servers_known ? ordered_json(model::oss_cost(cluster)) : ordered_json(nullptr);
   add_space(json, model::usage(cluster));
   json["servers"] = ordered_json::array();
   for (std::size_t i = 0; i < cluster.servers.size(); ++i) {
@@ -84,8 +85,10 @@ ordered_json to_json(const lustre::ClusterView& view) {
   return json;
 }
 
-std::string to_json(const lustre::ClusterReading& reading, const lustre::ParseReport& report) {
+// now: of a watched picture; the same capture gives the same document.
+std::string to_json(const lustre::ClusterReading& reading, const lustre::ParseReport& report, std::optional<WallTime> now) {
   ordered_json json;
+  if (now) json["time"] = seconds_of(*now);
   json["filesystems"] = ordered_json::array();
   for (const auto& view : reading.file_systems) json["filesystems"].push_back(to_json(view));
   add_problems(json, report);
@@ -100,10 +103,11 @@ std::string summary(const lustre::ClusterView& view) {
   const model::OssUsage all = model::usage(view.cluster);
   return fmt::format(
       "{}  {}{} on {}, {} of {} used ({}), {} available\n"
-      "OSTCost {:.3f}  OSSCost {:.3f}  (most used / mean; 1 is balanced)\n",
-      view.cluster.name, view.version ? fmt::format("Lustre {}, ", *view.version) : "", counted(all.osts, "OST"),
-      counted(view.cluster.servers.size(), "server"), to_string(all.used), to_string(all.total), percent(share(all)),
-      to_string(all.available), model::ost_cost(view.cluster), model::oss_cost(view.cluster));
+      "OSTCost {:.3f}  OSSCost {}  (most used / mean; 1 is balanced)\n",
+      text::printable(view.cluster.name), view.version ? fmt::format("Lustre {}, ", text::printable(*view.version)) : "",
+      counted(all.osts, "OST"), counted(view.cluster.servers.size(), "server"), to_string(all.used), to_string(all.total),
+      percent(share(all)), to_string(all.available), model::ost_cost(view.cluster),
+      view.servers_known ? fmt::format("{:.3f}", model::oss_cost(view.cluster)) : "-");
 }
 
 Table server_table(const model::Cluster& cluster, const Terminal& terminal) {
@@ -183,8 +187,11 @@ Result<void> keep_file_system(lustre::ClusterReading& reading, const std::string
   return {};
 }
 
-void warn_of_versions(const std::vector<lustre::HostState>& hosts, Context& context) {
+void warn_of_hosts(const std::vector<lustre::HostState>& hosts, Context& context) {
   for (const auto& host : hosts) {
+    if (host.health && *host.health != "healthy") {
+      context.log.warning(fmt::format("{}: health_check says '{}'", host.name, *host.health));
+    }
     if (!host.version || lustre::known(*host.version)) continue;
     context.log.warning(
         fmt::format("{} runs Lustre {}, which iez has not been tried with (2.10 to 2.18)", host.name, host.version->text));
@@ -195,6 +202,7 @@ void warn_of_versions(const std::vector<lustre::HostState>& hosts, Context& cont
 
 Result<void> run_status(const StatusOptions& options, Context& context) {
   IEZ_TRY(const auto sources, open_sources(options.source.roots));
+  if (options.watch.watch) IEZ_CHECK(require_moving(sources));
   std::vector<lustre::HostState> earlier;
   if (std::any_of(sources.begin(), sources.end(), [](const auto& source) { return source->live(); })) {
     lustre::ParseReport ignored;  // the reading below reports the same files
@@ -205,9 +213,10 @@ Result<void> run_status(const StatusOptions& options, Context& context) {
     lustre::ParseReport report;
     IEZ_TRY(auto reading, lustre::read_clusters(sources, earlier, report));
     IEZ_CHECK(keep_file_system(reading, options.source.file_system));
-    if (shown == 1) warn_of_versions(reading.hosts, context);
+    if (shown == 1) warn_of_hosts(reading.hosts, context);
     if (options.watch.watch && !options.json) IEZ_CHECK(clear_screen(context.terminal));
-    IEZ_CHECK(print(options.json ? to_json(reading, report) : to_text(reading, options, context.terminal)));
+    IEZ_CHECK(print(options.json ? to_json(reading, report, picture_time(options.watch, context))
+                                 : to_text(reading, options, context.terminal)));
     report_problems(report, context);
     if (!options.watch.watch || shown == options.watch.count) return {};
     earlier = std::move(reading.hosts);

@@ -105,8 +105,9 @@ ordered_json to_json(const JobRow& row, TopPer per) {
 }
 
 std::string to_json(const JobPicture& picture, const TopOptions& options, std::size_t shown, const lustre::ParseReport& report,
-                    std::uint64_t dropped) {
+                    std::uint64_t dropped, std::optional<WallTime> now) {
   ordered_json json;
+  if (now) json["time"] = seconds_of(*now);
   json["rate_basis"] = to_string(picture.basis);
   json["interval_seconds"] =
       picture.interval ? ordered_json(static_cast<double>(picture.interval->count()) / 1e9) : ordered_json(nullptr);
@@ -115,6 +116,8 @@ std::string to_json(const JobPicture& picture, const TopOptions& options, std::s
   json["jobs_dropped"] = dropped;
   json["restarted"] = picture.changes.restarted;
   json["ended"] = picture.changes.ended;
+  json["targets_without_rates"] = picture.changes.partial + picture.changes.untimed + picture.changes.backward_clocks;
+  json["jobs_without_user"] = picture.unknown_users;
   json["jobs"] = ordered_json::array();
   for (std::size_t i = 0; i < shown; ++i) json["jobs"].push_back(to_json(picture.rows[i], options.per));
   add_problems(json, report);
@@ -194,6 +197,7 @@ class Top {
     const Duration interval = sampling_interval();
     std::optional<lustre::JobSample> before;
     if (interval > Duration::zero()) {
+      IEZ_CHECK(require_moving(sources_));
       lustre::ParseReport ignored;  // the second sample reports the same files
       IEZ_TRY(before, sample(sources_, lustre::SampleTime::now, ignored));
       context_.clock.sleep(interval);
@@ -235,10 +239,11 @@ class Top {
   Result<void> show(const lustre::JobSample* before, const lustre::JobSample& after, const lustre::ParseReport& report) {
     JobPicture picture = make_picture(before, after, format_, filter_, options_.per);
     sort_rows(picture.rows, options_.sort, options_.reverse);
-    const std::size_t shown = rows_shown(picture.rows.size());
+    const std::size_t shown = rows_shown(picture.rows);
     if (options_.watch.watch && !options_.json) IEZ_CHECK(clear_screen(context_.terminal));
-    IEZ_CHECK(print(options_.json ? to_json(picture, options_, shown, report, after.dropped())
-                                  : to_text(picture, options_, shown, live(), context_.terminal)));
+    IEZ_CHECK(print(options_.json
+                        ? to_json(picture, options_, shown, report, after.dropped(), picture_time(options_.watch, context_))
+                        : to_text(picture, options_, shown, live(), context_.terminal)));
     report_problems(report, context_);
     warn(picture, after);
     return {};
@@ -250,19 +255,34 @@ class Top {
           fmt::format("--user: {} jobs left out, their ids tell no user (set jobid_name to include %u)", picture.unknown_users));
     }
     if (after.dropped() > 0) context_.log.warning(fmt::format("{} entries left out: too many jobs", after.dropped()));
+    if (picture.changes.partial > 0) {
+      context_.log.warning(fmt::format("{} targets were read in part: no rates for them", picture.changes.partial));
+    }
+    if (picture.changes.untimed > 0) {
+      context_.log.warning(fmt::format(
+          "{} targets without rates: a capture tells its time by obdfilter.*.stats or mdt.*.md_stats, which needs root",
+          picture.changes.untimed));
+    }
     if (picture.changes.backward_clocks > 0) {
       context_.log.warning(fmt::format("{} targets were sampled before the earlier sample: --since must name the earlier one",
                                        picture.changes.backward_clocks));
     }
   }
 
-  std::size_t rows_shown(std::size_t rows) const {
-    if (options_.limit) return *options_.limit == 0 ? rows : std::min(rows, *options_.limit);
-    if (options_.json) return rows;
-    if (options_.watch.watch && context_.terminal.interactive && context_.terminal.rows > 4) {
-      return std::min<std::size_t>(rows, context_.terminal.rows - 3);
+  // How many jobs to show.
+  std::size_t rows_shown(const std::vector<JobRow>& rows) const {
+    if (options_.limit) return *options_.limit == 0 ? rows.size() : std::min(rows.size(), *options_.limit);
+    if (options_.json) return rows.size();
+    if (!options_.watch.watch || !context_.terminal.interactive) return std::min(rows.size(), kShownByDefault);
+    constexpr std::size_t kOtherLines = 3;  // two of headers, and the cursor's
+    std::size_t lines = kOtherLines;
+    std::size_t shown = 0;
+    while (shown < rows.size()) {
+      lines += options_.per == TopPer::job ? 1 : rows[shown].parts.size();
+      if (lines > context_.terminal.rows) break;
+      ++shown;
     }
-    return std::min(rows, kShownByDefault);
+    return shown;
   }
 
   const TopOptions& options_;

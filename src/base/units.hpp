@@ -18,14 +18,20 @@
 
 namespace iez {
 
+// Stays at the largest number instead of wrapping: a sum of hostile counters must not look small.
+constexpr std::uint64_t saturating_add(std::uint64_t a, std::uint64_t b) {
+  return a > ~std::uint64_t{0} - b ? ~std::uint64_t{0} : a + b;
+}
+
+// Sums saturate.
 struct Bytes {
   std::uint64_t count = 0;
 
   friend constexpr auto operator<=>(Bytes, Bytes) = default;
-  friend constexpr Bytes operator+(Bytes a, Bytes b) { return {a.count + b.count}; }
+  friend constexpr Bytes operator+(Bytes a, Bytes b) { return {saturating_add(a.count, b.count)}; }
   friend constexpr Bytes operator-(Bytes a, Bytes b) { return {a.count - b.count}; }  // REQUIRES: a >= b
   constexpr Bytes& operator+=(Bytes other) {
-    count += other.count;
+    count = saturating_add(count, other.count);
     return *this;
   }
   static constexpr Bytes kib(std::uint64_t n) { return {n << 10U}; }

@@ -21,7 +21,7 @@ struct SizeCase {
   std::string_view text;
   std::uint64_t bytes;
 
-  friend void PrintTo(const SizeCase& size, std::ostream* out) { *out << '"' << size.text << '"'; }
+  friend std::ostream& operator<<(std::ostream& out, const SizeCase& size) { return out << '"' << size.text << '"'; }
 };
 
 class Sizes : public testing::TestWithParam<SizeCase> {};

@@ -38,7 +38,7 @@ auto read_host_file(const ParamSource& source, Param param, ParseReport& report,
   if (!stream) return std::nullopt;
   auto value = parse(**stream, instances->front().origin, report);
   if (!value) {
-    report.skip(instances->front().origin, 1, value.error().message);
+    report.skip(instances->front().origin, 0, value.error().message);
     return std::nullopt;
   }
   return *std::move(value);
@@ -51,18 +51,24 @@ class Reader {
 
   Result<ClusterReading> run() {
     for (const auto& source : sources_) hosts_.push_back(read_host(*source, report_));
-    std::optional<Error> denied;
+    std::vector<std::optional<Error>> denied(sources_.size());
+    gave_.resize(sources_.size());
     for (const View& view : kViews) {
       for (std::size_t i = 0; i < sources_.size(); ++i) {
-        if (auto added = add_targets(view, i); !added) denied = std::move(added).error();
+        if (auto added = add_targets(view, i); !added) denied[i] = std::move(added).error();
       }
     }
     if (file_systems_.empty()) {
-      if (denied) return std::unexpected(*std::move(denied));
+      for (auto& error : denied) {
+        if (error) return std::unexpected(*std::move(error));
+      }
       if (!report_.problems.empty()) return fail(Errc::parse, "no OST can be read: " + to_string(report_.problems.front()));
       return fail(Errc::not_found, nothing_found());
     }
-    for (std::size_t i = 0; i < sources_.size(); ++i) add_states(i);
+    for (std::size_t i = 0; i < sources_.size(); ++i) {
+      if (!gave_[i]) report_.skip(sources_[i]->name(), 0, denied[i] ? denied[i]->message : "no Lustre target in it");
+      add_states(i);
+    }
     return finish();
   }
 
@@ -76,6 +82,7 @@ class Reader {
     std::map<std::string, std::size_t> server_index;
     std::map<std::uint32_t, Entry> osts;
     std::optional<std::string> version;
+    bool servers_known = true;
   };
 
   std::string nothing_found() const {
@@ -93,16 +100,18 @@ class Reader {
     for (const Instance& instance : instances) {
       const DeviceName device = device_of(instance);
       FileSystem& file_system = file_systems_[device.file_system];
+      gave_[host] = true;
       if (file_system.osts.contains(device.index)) continue;
       auto ost = read_space(view, host, instance);
       if (!ost) {
-        report_.skip(instance.origin, 1, ost.error().message);
+        report_.skip(instance.origin, 0, ost.error().message);
         continue;
       }
       ost->index = OstIndex{device.index};
       ost->name = device.target;
       ost->oss = server_of(view, host, instance.device, file_system);
-      if (!file_system.version && hosts_[host].version) file_system.version = hosts_[host].version->text;
+      const std::optional<Version>& version = hosts_[host].version;
+      if (!file_system.version && version) file_system.version = version->text;
       file_system.osts.emplace(device.index, Entry{.ost = *std::move(ost), .seen_by = view.source});
       ++report_.rows;
     }
@@ -115,7 +124,7 @@ class Reader {
     IEZ_TRY(const std::uint64_t total, read_number(source, total_instance));
     IEZ_TRY(const std::uint64_t free, sibling_number(source, view.free, total_instance.device));
     IEZ_TRY(const std::uint64_t available, sibling_number(source, view.available, total_instance.device));
-    constexpr std::uint64_t kMost = std::uint64_t{1} << 53U;  // KiB: 8 ZiB, and room for sums
+    constexpr std::uint64_t kMost = std::uint64_t{1} << 46U;  // KiB: 64 PiB, far above any target
     if (total > kMost || free > total || available > total) {
       return fail(Errc::parse,
                   fmt::format("kbytestotal {}, kbytesfree {}, kbytesavail {}: cannot all be true", total, free, available));
@@ -130,11 +139,11 @@ class Reader {
 
   // find() walks directories: once for each parameter and source, not for each target.
   Result<const Instance*> sibling(const ParamSource& source, Param param, const std::string& device) {
-    auto [cached, fresh] = found_.try_emplace({&source, param});
-    if (fresh) {
-      IEZ_TRY(cached->second, source.find(param));
-    }
-    const auto& instances = cached->second;
+    const std::pair key{&source, param};
+    auto cached = found_.find(key);
+    if (cached == found_.end()) cached = found_.emplace(key, source.find(param)).first;
+    if (!cached->second) return std::unexpected(cached->second.error());
+    const auto& instances = *cached->second;
     const auto match = std::lower_bound(instances.begin(), instances.end(), device,
                                         [](const Instance& a, const std::string& b) { return a.device < b; });
     if (match == instances.end() || match->device != device) {
@@ -151,6 +160,7 @@ class Reader {
       if (nid != kLoopback) {
         name = nid.empty() ? "unknown" : nid;
         key = "nid " + nid;
+        file_system.servers_known &= !nid.empty();
       }
     }
     const auto [found, fresh] = file_system.server_index.try_emplace(key, file_system.servers.size());
@@ -162,12 +172,16 @@ class Reader {
 
   std::string connection(const ParamSource& source, Param param, const std::string& device) {
     const auto instance = sibling(source, param, device);
-    if (!instance) return "";
+    if (!instance) {
+      if (instance.error().code == Errc::permission && !import_denied_) report_.skip(source.name(), 0, instance.error().message);
+      import_denied_ |= instance.error().code == Errc::permission;
+      return "";
+    }
     const auto stream = source.open(**instance);
     if (!stream) return "";
     const auto import = parse_import(**stream, (*instance)->origin, report_);
     if (!import) {
-      report_.skip((*instance)->origin, 1, import.error().message);
+      report_.skip((*instance)->origin, 0, import.error().message);
       return "";
     }
     return import->current_connection;
@@ -179,7 +193,8 @@ class Reader {
     if (state.cpu) {
       oss.cores = state.cpu->cores;
       const std::optional<CpuLoad> before = host < earlier_.size() ? earlier_[host].cpu : std::nullopt;
-      if (before) oss.cpu = busy_share(before->times, state.cpu->times);
+      // A capture stands still: its counters say nothing about now.
+      if (before && before->times != state.cpu->times) oss.cpu = busy_share(before->times, state.cpu->times);
     }
     if (state.memory) oss.memory = used_share(*state.memory);
     if (state.load) oss.load_1min = state.load->one;
@@ -209,7 +224,7 @@ class Reader {
       if (const auto value = read_number(*sources_[host], instance)) {
         apply(entry->second.ost.state, *value);
       } else {
-        report_.skip(instance.origin, 1, value.error().message);
+        report_.skip(instance.origin, 0, value.error().message);
       }
     }
   }
@@ -217,7 +232,9 @@ class Reader {
   ClusterReading finish() {
     ClusterReading reading;
     for (auto& [name, file_system] : file_systems_) {
-      ClusterView view{.cluster = {.name = name, .servers = std::move(file_system.servers)}, .version = file_system.version};
+      ClusterView view{.cluster = {.name = name, .servers = std::move(file_system.servers)},
+                       .version = file_system.version,
+                       .servers_known = file_system.servers_known};
       for (auto& [index, entry] : file_system.osts) {
         view.cluster.osts.push_back(std::move(entry.ost));
         view.seen_by.push_back(entry.seen_by);
@@ -233,7 +250,9 @@ class Reader {
   ParseReport& report_;
   std::vector<HostState> hosts_;
   std::map<std::string, FileSystem> file_systems_;
-  std::map<std::pair<const ParamSource*, Param>, std::vector<Instance>> found_;
+  std::map<std::pair<const ParamSource*, Param>, Result<std::vector<Instance>>> found_;
+  std::vector<bool> gave_;      // sources that know a target
+  bool import_denied_ = false;  // said once
 };
 
 }  // namespace
@@ -253,6 +272,7 @@ std::string_view to_string(SpaceSource source) {
 HostState read_host(const ParamSource& source, ParseReport& report) {
   HostState state{.name = read_optional(source, Param::host_name).value_or(source.name())};
   if (const auto version = read_optional(source, Param::version)) state.version = parse_version(*version);
+  state.health = read_optional(source, Param::health_check);
   state.cpu = read_host_file(source, Param::host_stat, report, parse_cpu);
   state.memory = read_host_file(source, Param::host_meminfo, report, parse_memory);
   state.load = read_host_file(source, Param::host_loadavg, report, parse_load_average);

@@ -26,9 +26,10 @@
 namespace iez::lustre {
 
 struct HostState {
-  std::string name;                // the host's own, or the source's
-  std::optional<Version> version;  // of Lustre
-  std::optional<CpuLoad> cpu;      // since boot: two of them make a load
+  std::string name;                   // the host's own, or the source's
+  std::optional<Version> version;     // of Lustre
+  std::optional<std::string> health;  // "healthy", or what is wrong
+  std::optional<CpuLoad> cpu;         // since boot: two of them make a load
   std::optional<MemoryLoad> memory;
   std::optional<LoadAverage> load;
 };
@@ -43,6 +44,7 @@ struct ClusterView {
   model::Cluster cluster;
   std::vector<SpaceSource> seen_by;    // one for each of cluster.osts
   std::optional<std::string> version;  // of Lustre on the first source that tells
+  bool servers_known = true;           // false: an OST's server cannot be told, and sums by server mean nothing
 };
 
 struct ClusterReading {

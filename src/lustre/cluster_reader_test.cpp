@@ -1,5 +1,6 @@
 #include "lustre/cluster_reader.hpp"
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -16,8 +17,9 @@ using testing::HasSubstr;
 
 class ClusterReaderTest : public testing::Test {
  protected:
-  Result<ClusterReading> read(std::vector<const TemporaryTree*> trees, const std::vector<HostState>& earlier = {}) {
+  Result<ClusterReading> read(const std::vector<const TemporaryTree*>& trees, const std::vector<HostState>& earlier = {}) {
     std::vector<std::unique_ptr<ParamSource>> sources;
+    sources.reserve(trees.size());
     for (const TemporaryTree* tree : trees) sources.push_back(*open_source(tree->root()));
     return read_clusters(sources, earlier, report_);
   }
@@ -130,6 +132,22 @@ TEST_F(ClusterReaderTest, LoadNeedsTwoLooks) {
   tree_.write("proc/stat", "cpu  160 0 0 940 0 0 0 0 0 0\ncpu0 160 0 0 940 0 0 0 0 0 0\n");
   const auto second = read({&tree_}, first->hosts);
   EXPECT_DOUBLE_EQ(*second->file_systems[0].cluster.servers[0].cpu, 0.6);
+}
+
+// Sums by server mean nothing where the server of an OST cannot be told.
+TEST_F(ClusterReaderTest, UnknownServersAreSaid) {
+  add_osp("a-OST0000", 1000, "10.0.0.2@tcp");
+  EXPECT_TRUE(only().servers_known);
+  std::filesystem::remove_all(tree_.path("sys/kernel/debug"));
+  EXPECT_FALSE(only().servers_known);
+}
+
+TEST_F(ClusterReaderTest, ASourceWithoutTargetsIsSaid) {
+  TemporaryTree empty;
+  tree_.add_ost("a-OST0000", 1000, 800, 700);
+  ASSERT_TRUE(read({&tree_, &empty}));
+  ASSERT_EQ(report_.skipped, 1U);
+  EXPECT_THAT(to_string(report_.problems[0]), HasSubstr("no Lustre target in it"));
 }
 
 TEST_F(ClusterReaderTest, NoTargetsIsSaidWithTheRemedy) {

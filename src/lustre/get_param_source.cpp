@@ -59,6 +59,7 @@ class GetParamSource final : public ParamSource {
       return fail(Errc::parse,
                   fmt::format("{}: no 'name=value' line; expected the text of 'lctl get_param', or a directory", name_));
     }
+    ranks_.clear();
     std::sort(instances_.begin(), instances_.end(), [](const Instance& a, const Instance& b) { return key(a) < key(b); });
     return {};
   }
@@ -80,6 +81,7 @@ class GetParamSource final : public ParamSource {
   }
 
   std::string name() const override { return name_ == "-" ? "stdin" : std::filesystem::path(name_).filename().string(); }
+  bool still() const override { return true; }
 
  private:
   static constexpr std::uint64_t kWholeFile = std::uint64_t{1} << 62U;
@@ -172,6 +174,9 @@ Result<std::unique_ptr<ParamSource>> open_get_param(const std::string& path) {
   if (!fd) return fail_errno(errno, path);
   struct stat status{};
   if (::fstat(fd.get(), &status) != 0) return fail_errno(errno, path);
+  if (!S_ISREG(status.st_mode) && !S_ISFIFO(status.st_mode) && !S_ISSOCK(status.st_mode)) {
+    return fail(Errc::unsupported, path + ": neither a directory nor a file nor a pipe");
+  }
   if (!S_ISREG(status.st_mode)) {
     IEZ_TRY(fd, spooled(std::move(fd), path));
   }

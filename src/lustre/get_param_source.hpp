@@ -6,8 +6,8 @@
 //     ...
 //
 // One pass notes where each parameter of our table begins and ends; values are then read from the file, so that memory does not
-// depend on their size. The first of two sections of one name counts. Standard input is copied to an unnamed temporary file
-// first.
+// depend on their size, only on how many there are. The first of two sections of one name counts. Standard input is copied to an
+// unnamed temporary file first.
 #pragma once
 
 #include <memory>

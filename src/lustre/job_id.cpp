@@ -118,9 +118,10 @@ JobIdFormat JobIdFormat::from_settings(const std::optional<std::string>& jobid_v
   } else if (*jobid_var == "nodelocal") {
     format.pieces_ = parse_template(jobid_name.value_or(""));
   } else {
-    // An environment variable: a name without %j is ignored by Lustre.
-    const bool uses_name = jobid_name && jobid_name->find("%j") != std::string::npos;
-    format.pieces_ = parse_template(uses_name ? *jobid_name : "%j");
+    // An environment variable, alone or as %j of the name; a process without it gets the name.
+    format.by_variable_ = !jobid_name || jobid_name->find("%j") == std::string::npos;
+    format.pieces_ = parse_template(format.by_variable_ ? "%j" : *jobid_name);
+    if (format.by_variable_) format.fallback_ = parse_template(jobid_name.value_or(""));
   }
   return format;
 }
@@ -155,15 +156,15 @@ std::vector<JobIdFormat::Piece> JobIdFormat::parse_template(std::string_view nam
   return pieces;
 }
 
-bool JobIdFormat::match(std::string_view id, model::JobIdentity& identity) const {
+bool JobIdFormat::match(const std::vector<Piece>& pieces, std::string_view id, model::JobIdentity& identity) {
   if (id.size() > kMaxMatched) return false;
   // reach[k][i]: pieces k.. can match id[i..]. Filled from the back; then each piece takes the longest front that leaves the rest
   // matchable, so that "%e.%u" reads "my.prog.1000" as my.prog and 1000.
   const std::size_t n = id.size();
-  std::vector<std::vector<bool>> reach(pieces_.size() + 1, std::vector<bool>(n + 1, false));
-  reach[pieces_.size()][n] = true;
+  std::vector<std::vector<bool>> reach(pieces.size() + 1, std::vector<bool>(n + 1, false));
+  reach[pieces.size()][n] = true;
   const auto longest = [&](std::size_t k, std::size_t i) -> std::optional<std::size_t> {
-    const Piece& piece = pieces_[k];
+    const Piece& piece = pieces[k];
     if (piece.code == 0) {
       const std::size_t length = piece.literal.size();
       const bool fit = id.substr(i).starts_with(piece.literal) && reach[k + 1][i + length];
@@ -174,15 +175,15 @@ bool JobIdFormat::match(std::string_view id, model::JobIdentity& identity) const
     }
     return std::nullopt;
   };
-  for (std::size_t k = pieces_.size(); k-- > 0;) {
+  for (std::size_t k = pieces.size(); k-- > 0;) {
     for (std::size_t i = 0; i <= n; ++i) reach[k][i] = longest(k, i).has_value();
   }
   if (!reach[0][0]) return false;
   std::size_t at = 0;
-  for (std::size_t k = 0; k < pieces_.size(); ++k) {
+  for (std::size_t k = 0; k < pieces.size(); ++k) {
     const auto length = longest(k, at);
     IEZ_ASSERT(length.has_value());
-    assign(pieces_[k].code, id.substr(at, *length), identity);
+    assign(pieces[k].code, id.substr(at, *length), identity);
     at += *length;
   }
   return true;
@@ -190,7 +191,14 @@ bool JobIdFormat::match(std::string_view id, model::JobIdentity& identity) const
 
 model::JobIdentity JobIdFormat::identify(std::string_view id) const {
   model::JobIdentity identity{.id = std::string(id)};
-  if (pieces_.empty() || !match(id, identity)) guess(id, identity);
+  if (!by_variable_) {
+    if (pieces_.empty() || !match(pieces_, id, identity)) guess(id, identity);
+    return identity;
+  }
+  // Any text fits %j, so what looks like something else is taken for that first.
+  if (all_digits(id) || fallback_.empty() || !match(fallback_, id, identity)) guess(id, identity);
+  const bool told = identity.job || identity.uid || identity.program || identity.host;
+  if (!told && !id.empty()) identity.job = id;
   return identity;
 }
 

@@ -30,9 +30,11 @@ class JobIdFormat {
   };
 
   static std::vector<Piece> parse_template(std::string_view name);
-  bool match(std::string_view id, model::JobIdentity& identity) const;
+  static bool match(const std::vector<Piece>& pieces, std::string_view id, model::JobIdentity& identity);
 
-  std::vector<Piece> pieces_;  // empty: unknown
+  std::vector<Piece> pieces_;    // empty: unknown
+  std::vector<Piece> fallback_;  // jobid_name, which Lustre takes where the variable is not set
+  bool by_variable_ = false;     // pieces_ is just %j
 };
 
 }  // namespace iez::lustre

@@ -34,6 +34,15 @@ TEST(JobId, ByTheSiteSetting) {
   EXPECT_FALSE(JobIdFormat::from_settings("SLURM_JOB_ID", "%j:%e:%u").identify(":dd:0").job) << "an unset variable";
 }
 
+// A process outside any job has no SLURM_JOB_ID, and Lustre then takes jobid_name.
+TEST(JobId, WhereTheVariableIsNotSet) {
+  const auto format = JobIdFormat::from_settings("SLURM_JOB_ID", "%e.%u");
+  EXPECT_EQ(format.identify("dd.1000").uid, 1000U);
+  EXPECT_FALSE(format.identify("dd.1000").job);
+  EXPECT_EQ(format.identify("4711").job, "4711");
+  EXPECT_EQ(JobIdFormat::from_settings("PBS_JOBID", std::nullopt).identify("4711.server").job, "4711.server");
+}
+
 TEST(JobId, WidthsAndAlternatives) {
   EXPECT_EQ(node_local("%.3e-%u").identify("abc-7").program, "abc");
   EXPECT_EQ(node_local("%j?%H:%u").identify("4711:7").job, "4711");

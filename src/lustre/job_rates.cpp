@@ -1,5 +1,6 @@
 #include "lustre/job_rates.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace iez::lustre {
@@ -34,14 +35,29 @@ std::vector<std::uint32_t> matching_targets(const JobSample& before, const JobSa
   return matches;
 }
 
+// Between the two samples of one target; 0, and counted, where there is none to divide by.
+Duration interval(const JobTarget& before, const JobTarget& after, JobChanges& result) {
+  if (!before.whole || !after.whole) {
+    ++result.partial;
+    return Duration::zero();
+  }
+  if (!before.sampled || !after.sampled) {
+    ++result.untimed;
+    return Duration::zero();
+  }
+  const Duration between = *after.sampled - *before.sampled;
+  if (between < Duration::zero()) ++result.backward_clocks;
+  return std::max(between, Duration::zero());
+}
+
 }  // namespace
 
 JobTraffic& JobTraffic::operator+=(const JobTraffic& other) {
   read += other.read;
   written += other.written;
-  read_calls += other.read_calls;
-  write_calls += other.write_calls;
-  operations += other.operations;
+  read_calls = saturating_add(read_calls, other.read_calls);
+  write_calls = saturating_add(write_calls, other.write_calls);
+  operations = saturating_add(operations, other.operations);
   return *this;
 }
 
@@ -72,19 +88,24 @@ void JobSample::add(std::uint32_t target, const JobEntry& entry) {
   if (found == index_.end()) {
     if (ids_.size() >= options_.max_jobs) {
       ++dropped_;
+      targets_[target].whole = false;
       return;
     }
     found = index_.emplace(entry.id, static_cast<std::uint32_t>(ids_.size())).first;
     ids_.push_back(entry.id);
     totals_.emplace_back();
+    last_pair_.push_back(kNone);
   }
+  const std::uint32_t job = found->second;
   const model::JobCounters sum = counters(entry);
-  totals_[found->second] += sum;
-  pairs_.push_back({.job = found->second,
-                    .target = target,
-                    .traffic = traffic(sum),
-                    .start = entry.times.start,
-                    .lifetime = lifetime(entry.times)});
+  totals_[job] += sum;
+  if (last_pair_[job] != kNone && pairs_[last_pair_[job]].target == target) {
+    pairs_[last_pair_[job]].traffic += traffic(sum);
+    return;
+  }
+  last_pair_[job] = static_cast<std::uint32_t>(pairs_.size());
+  pairs_.push_back(
+      {.job = job, .target = target, .traffic = traffic(sum), .start = entry.times.start, .lifetime = lifetime(entry.times)});
 }
 
 std::optional<std::uint32_t> JobSample::find(std::string_view id) const {
@@ -102,12 +123,7 @@ JobChanges changes(const JobSample& before, const JobSample& after) {
   std::vector<Duration> intervals(after.targets().size(), Duration::zero());
   JobChanges result;
   for (std::size_t i = 0; i < matches.size(); ++i) {
-    if (matches[i] == kNone) continue;
-    intervals[i] = after.targets()[i].sampled - before.targets()[matches[i]].sampled;
-    if (intervals[i] < Duration::zero()) {
-      intervals[i] = Duration::zero();
-      ++result.backward_clocks;
-    }
+    if (matches[i] != kNone) intervals[i] = interval(before.targets()[matches[i]], after.targets()[i], result);
   }
 
   std::size_t matched = 0;
@@ -117,13 +133,15 @@ JobChanges changes(const JobSample& before, const JobSample& after) {
     const std::uint32_t target = matches[pair.target];
     if (target == kNone) continue;  // a target not seen before: no time to divide by
     rate.interval = intervals[pair.target];
+    const bool rated = rate.interval > Duration::zero();
     const auto job = before.find(after.ids()[pair.job]);
     const auto known = job ? earlier.find(pair_key(*job, target)) : earlier.end();
     if (known == earlier.end()) {
-      rate.change = pair.traffic;
+      if (rated) rate.change = pair.traffic;
       continue;
     }
     ++matched;
+    if (!rated) continue;
     const JobSample::Pair& old = *known->second;
     const TrafficChange difference = change(old.traffic, pair.traffic, old.start && pair.start && *old.start != *pair.start);
     rate.change = difference.change;

@@ -11,6 +11,7 @@
 //   - the pair is only in the second sample: all of it happened since;
 //   - the pair is only in the first: what it did before it was dropped is unknown: nothing, and the pair is counted as ended.
 // A restart loses what was done between the first sample and the drop, so a rate may be low, never negative and never too high.
+// That needs whole samples with a time: a target that was read in part, or whose time is not known, in either, has no rates.
 //
 // Thread safety: none.
 #pragma once
@@ -52,7 +53,8 @@ TrafficChange change(const JobTraffic& before, const JobTraffic& after, bool sta
 struct JobTarget {
   std::string name;  // "lustre-OST0003"
   std::string server;
-  WallTime sampled;  // when its counters were read
+  std::optional<WallTime> sampled;  // when its counters were read; none: not known
+  bool whole = true;                // false: rows were skipped, or reading failed half way
 };
 
 class JobSample {
@@ -95,6 +97,7 @@ class JobSample {
   std::vector<model::JobCounters> totals_;
   std::vector<JobTarget> targets_;
   std::vector<Pair> pairs_;
+  std::vector<std::uint32_t> last_pair_;  // of each job: where a second entry of the same target is added
   std::uint64_t dropped_ = 0;
 };
 
@@ -109,6 +112,8 @@ struct JobChanges {
   std::uint64_t restarted = 0;
   std::uint64_t ended = 0;            // pairs that are gone
   std::uint64_t backward_clocks = 0;  // targets whose second sample is older than the first: without a rate
+  std::uint64_t untimed = 0;          // targets whose time is not known
+  std::uint64_t partial = 0;          // targets read in part
 };
 
 // Targets are matched by name, jobs by id.

@@ -77,6 +77,36 @@ TEST(JobRates, AClockThatWentBackGivesNoRate) {
   EXPECT_EQ(result.backward_clocks, 1U);
 }
 
+TEST(JobRates, ATargetWithoutATimeHasNoRates) {
+  JobSample before = sample(0, {});
+  before.target(0).sampled = std::nullopt;
+  const auto result = changes(before, sample(5, {entry("j", 2, 30)}));
+  EXPECT_EQ(result.pairs[0].interval, Duration::zero());
+  EXPECT_EQ(result.pairs[0].change.written, Bytes{0});
+  EXPECT_EQ(result.untimed, 1U);
+}
+
+// A job that the first sample missed would seem to have done all of it since.
+TEST(JobRates, ATargetReadInPartHasNoRates) {
+  JobSample before = sample(0, {});
+  before.target(0).whole = false;
+  EXPECT_EQ(changes(before, sample(5, {entry("j", 2, 30)})).pairs[0].interval, Duration::zero());
+  JobSample after = sample(5, {entry("j", 2, 30)});
+  after.target(0).whole = false;
+  const auto result = changes(sample(0, {entry("j", 1, 10)}), after);
+  EXPECT_EQ(result.pairs[0].change.written, Bytes{0});
+  EXPECT_EQ(result.partial, 1U);
+}
+
+TEST(JobSample, ASecondEntryOfATargetIsAddedToTheFirst) {
+  const std::vector<JobEntry> twice{entry("j", 1, 10), entry("k", 1, 1), entry("j", 1, 10)};
+  const JobSample both = sample(0, twice);
+  EXPECT_EQ(both.pairs().size(), 2U);
+  const auto result = changes(both, sample(5, twice));
+  EXPECT_EQ(result.pairs[0].change.written, Bytes{0});
+  EXPECT_EQ(result.ended, 0U);
+}
+
 TEST(JobSample, SumsAJobOverItsTargets) {
   JobSample both;
   const auto first = both.add_target({.name = "a-OST0000"});

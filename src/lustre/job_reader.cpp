@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -21,18 +22,34 @@ struct Counters {
 constexpr std::array kCounters{Counters{Param::ost_job_stats, Param::ost_stats},
                                Counters{Param::mdt_job_stats, Param::mdt_stats}};
 
-std::optional<WallTime> recorded_time(const ParamSource& source, Param stats, const std::string& device) {
-  const auto instances = source.find(stats);
-  if (!instances) return std::nullopt;
-  const auto match =
-      std::find_if(instances->begin(), instances->end(), [&](const Instance& instance) { return instance.device == device; });
-  if (match == instances->end()) return std::nullopt;
-  const auto stream = source.open(*match);
-  if (!stream) return std::nullopt;
-  ParseReport ignored;  // whoever reads the counters themselves reports on them
-  const auto times = parse_stats(**stream, match->origin, ignored, [](const CounterRow&) {});
-  return times ? times->snapshot : std::nullopt;
-}
+// When a capture was taken, by the snapshot_time of its counter files: of each device that has one, and the newest of all, which
+// will do for the others, since one node has one clock. A job's own snapshot_time is its last operation, and tells nothing about
+// that.
+class CaptureTimes {
+ public:
+  CaptureTimes(const ParamSource& source, Param stats) {
+    const auto instances = source.find(stats);
+    if (!instances) return;
+    for (const Instance& instance : *instances) {
+      const auto stream = source.open(instance);
+      if (!stream) continue;
+      ParseReport ignored;  // whoever reads the counters themselves reports on them
+      const auto times = parse_stats(**stream, instance.origin, ignored, [](const CounterRow&) {});
+      if (!times || !times->snapshot) continue;
+      times_.emplace(instance.device, *times->snapshot);
+      newest_ = std::max(newest_.value_or(*times->snapshot), *times->snapshot);
+    }
+  }
+
+  std::optional<WallTime> of(const std::string& device) const {
+    const auto found = times_.find(device);
+    return found == times_.end() ? newest_ : found->second;
+  }
+
+ private:
+  std::map<std::string, WallTime> times_;
+  std::optional<WallTime> newest_;
+};
 
 class Collector {
  public:
@@ -41,18 +58,30 @@ class Collector {
 
   void add_source(const ParamSource& source) {
     const std::string server = read_optional(source, Param::host_name).value_or(source.name());
+    bool gave = false;
+    std::optional<Error> denied;
     for (const Counters& kind : kCounters) {
       const auto instances = source.find(kind.job_stats);
       if (!instances) {
-        denied_ = instances.error();
+        denied = instances.error();
         continue;
       }
-      for (const Instance& instance : *instances) add_target(source, server, kind, instance);
+      gave |= !instances->empty();
+      std::optional<CaptureTimes> recorded;
+      if (options_.time == SampleTime::recorded) recorded.emplace(source, kind.stats);
+      for (const Instance& instance : *instances) add_target(source, server, recorded ? &*recorded : nullptr, instance);
     }
+    if (gave) return;
+    silent_.push_back({.origin = source.name(), .message = denied ? denied->message : "no job_stats in it"});
+    if (denied) denied_ = std::move(denied);
   }
 
   Result<JobSample> finish() {
-    if (any_) return std::move(sample_);
+    if (opened_) {
+      for (const auto& problem : silent_) report_.skip(problem.origin, 0, problem.message);
+      return std::move(sample_);
+    }
+    if (first_failure_) return std::unexpected(*std::move(first_failure_));
     if (!others_.empty()) {
       return fail(Errc::not_found,
                   fmt::format("file system '{}' is not here; found: {}", options_.file_system, fmt::join(others_, ", ")));
@@ -65,38 +94,41 @@ class Collector {
   }
 
  private:
-  void add_target(const ParamSource& source, const std::string& server, const Counters& kind, const Instance& instance) {
+  void add_target(const ParamSource& source, const std::string& server, const CaptureTimes* recorded, const Instance& instance) {
     const std::string file_system = device_of(instance).file_system;
     if (!options_.file_system.empty() && file_system != options_.file_system) {
       others_.insert(file_system);
       return;
     }
-    any_ = true;
-    const auto stream = source.open(instance);
-    if (!stream) {
-      report_.skip(instance.origin, 1, stream.error().message);
+    if (!sampled_.insert(instance.device).second) {
+      report_.skip(instance.origin, 0, "another --root has this target already; counted once");
       return;
     }
-    const WallTime now{clock_.monotonic()};
-    const std::uint32_t target = sample_.add_target({.name = instance.device, .server = server, .sampled = now});
-    std::optional<WallTime> latest;
-    const auto parsed = parse_job_stats(**stream, instance.origin, report_, [&](const JobEntry& entry) {
-      sample_.add(target, entry);
-      if (entry.times.snapshot) latest = std::max(latest.value_or(*entry.times.snapshot), *entry.times.snapshot);
-    });
-    if (!parsed) report_.skip(instance.origin, 1, parsed.error().message);
-    if (options_.time == SampleTime::recorded) {
-      const auto recorded = recorded_time(source, kind.stats, instance.device);
-      sample_.target(target).sampled = recorded ? *recorded : latest.value_or(WallTime{});
+    const auto stream = source.open(instance);
+    if (!stream) {
+      report_.skip(instance.origin, 0, stream.error().message);
+      if (!first_failure_) first_failure_ = stream.error();
+      return;
     }
+    opened_ = true;
+    const auto now = recorded != nullptr ? recorded->of(instance.device) : WallTime{clock_.monotonic()};
+    const std::uint32_t target = sample_.add_target({.name = instance.device, .server = server, .sampled = now});
+    const std::uint64_t skipped = report_.skipped;
+    const auto parsed =
+        parse_job_stats(**stream, instance.origin, report_, [&](const JobEntry& entry) { sample_.add(target, entry); });
+    if (!parsed) report_.skip(instance.origin, 0, parsed.error().message);
+    if (report_.skipped > skipped) sample_.target(target).whole = false;
   }
 
   const Clock& clock_;
   const JobReadOptions& options_;
   ParseReport& report_;
   JobSample sample_;
-  bool any_ = false;
-  std::set<std::string> others_;  // file systems that were not asked for
+  bool opened_ = false;
+  std::optional<Error> first_failure_;
+  std::set<std::string> sampled_;             // devices
+  std::vector<ParseReport::Problem> silent_;  // sources without a target
+  std::set<std::string> others_;              // file systems that were not asked for
   std::optional<Error> denied_;
 };
 

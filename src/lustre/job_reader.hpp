@@ -15,7 +15,7 @@ namespace iez::lustre {
 
 enum class SampleTime {
   now,       // the monotonic clock at the moment a target is read: for samples we take ourselves
-  recorded,  // the server's own snapshot_time: for captures
+  recorded,  // the snapshot_time of the server's `stats`, where the capture has them
 };
 
 struct JobReadOptions {
@@ -24,8 +24,8 @@ struct JobReadOptions {
   std::string file_system;  // empty: all
 };
 
-// OSTs and MDTs alike. A target that vanishes or cannot be read is left out and counted in report; no job_stats anywhere is
-// Errc::not_found.
+// OSTs and MDTs alike, each once. A target that vanishes or cannot be read, and a source without any, is counted in report. None
+// that can be read: an error.
 [[nodiscard]] Result<JobSample> read_jobs(std::span<const std::unique_ptr<ParamSource>> sources, const Clock& clock,
                                           const JobReadOptions& options, ParseReport& report);
 

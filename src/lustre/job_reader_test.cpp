@@ -52,14 +52,52 @@ TEST_F(JobReaderTest, TimesOfOurOwnSamplesAreMonotonic) {
   clock_.set_wall(WallTime{});  // the administrator sets the clock back
   clock_.advance(std::chrono::seconds(2));
   const auto second = read();
-  EXPECT_EQ(second->targets()[0].sampled - first->targets()[0].sampled, std::chrono::seconds(2));
+  EXPECT_EQ(second->targets()[0].sampled.value() - first->targets()[0].sampled.value(), std::chrono::seconds(2));
 }
 
 TEST_F(JobReaderTest, TimesOfCapturesAreTheServers) {
   tree_.write("proc/fs/lustre/obdfilter/a-OST0000/job_stats", "job_stats:\n" + job("x", 10));
-  EXPECT_EQ(read({.time = SampleTime::recorded})->targets()[0].sampled, WallTime{std::chrono::seconds(50)}) << "the latest job's";
+  tree_.write("proc/fs/lustre/obdfilter/a-OST0001/job_stats", "");
+  EXPECT_FALSE(read({.time = SampleTime::recorded})->targets()[0].sampled) << "a job's own time is its last operation";
   tree_.write("sys/kernel/debug/lustre/obdfilter/a-OST0000/stats", "snapshot_time 77.5 secs.nsecs\n");
-  EXPECT_EQ(read({.time = SampleTime::recorded})->targets()[0].sampled, WallTime{std::chrono::nanoseconds(77'000'000'005)});
+  const auto sample = read({.time = SampleTime::recorded});
+  EXPECT_EQ(sample->targets()[0].sampled, WallTime{std::chrono::nanoseconds(77'000'000'005)});
+  EXPECT_EQ(sample->targets()[1].sampled, sample->targets()[0].sampled) << "one node, one clock";
+}
+
+TEST_F(JobReaderTest, ATargetReadInPartIsMarked) {
+  tree_.write("proc/fs/lustre/obdfilter/a-OST0000/job_stats", "job_stats:\n" + job("x", 10) + "  open: { samples: x }\n");
+  tree_.write("proc/fs/lustre/obdfilter/a-OST0001/job_stats", "job_stats:\n" + job("x", 10));
+  const auto sample = read();
+  EXPECT_FALSE(sample->targets()[0].whole);
+  EXPECT_TRUE(sample->targets()[1].whole);
+}
+
+TEST_F(JobReaderTest, ATargetThatTwoSourcesShowCountsOnce) {
+  tree_.write("proc/fs/lustre/obdfilter/a-OST0000/job_stats", "job_stats:\n" + job("x", 10));
+  std::vector<std::unique_ptr<ParamSource>> sources;
+  sources.push_back(*open_source(tree_.root()));
+  sources.push_back(*open_source(tree_.root()));
+  const auto sample = read_jobs(sources, clock_, {}, report_);
+  EXPECT_EQ(sample->totals(0).write_bytes, Bytes{10});
+  EXPECT_THAT(to_string(report_.problems.at(0)), HasSubstr("counted once"));
+}
+
+TEST_F(JobReaderTest, ASourceWithoutAnyIsSaid) {
+  TemporaryTree empty;
+  tree_.write("proc/fs/lustre/obdfilter/a-OST0000/job_stats", "job_stats:\n");
+  std::vector<std::unique_ptr<ParamSource>> sources;
+  sources.push_back(*open_source(tree_.root()));
+  sources.push_back(*open_source(empty.root()));
+  ASSERT_TRUE(read_jobs(sources, clock_, {}, report_));
+  EXPECT_THAT(report_.problems.at(0).message, HasSubstr("no job_stats in it"));
+}
+
+TEST_F(JobReaderTest, TargetsOfWhichNoneCanBeReadAreAnError) {
+  tree_.write("proc/fs/lustre/obdfilter/a-OST0000/job_stats/inner", "");
+  const auto sample = read();
+  ASSERT_FALSE(sample);
+  EXPECT_THAT(sample.error().message, HasSubstr("job_stats: not a regular file"));
 }
 
 TEST_F(JobReaderTest, OneFileSystemOnly) {

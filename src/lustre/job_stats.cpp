@@ -75,7 +75,7 @@ bool take_histogram(Cursor& cursor, SizeHistogram& histogram) {
     if (!exponent || !cursor.take(':')) return false;
     const auto count = cursor.take_number();
     if (!count) return false;
-    histogram[*exponent] += *count;
+    histogram[*exponent] = saturating_add(histogram[*exponent], *count);
     if (cursor.take('}')) return true;
     if (!cursor.take(',')) return false;
   }
@@ -303,7 +303,7 @@ class Parser {
 model::JobCounters counters(const JobEntry& entry) {
   model::JobCounters sum;
   for (const OperationRow& row : entry.rows) {
-    sum[row.operation] += row.samples;
+    sum[row.operation] = saturating_add(sum[row.operation], row.samples);
     if (row.operation == model::Operation::read_bytes) sum.read_bytes += Bytes{row.sum};
     if (row.operation == model::Operation::write_bytes) sum.write_bytes += Bytes{row.sum};
   }

@@ -3,8 +3,8 @@
 //     job_stats:
 //     - job_id:          "SLURM_JOB10:0:node7"
 //       snapshot_time:   1723114647.887515895 secs.nsecs
-//       write_bytes:     { samples: 861, unit: bytes, min: 24576, max: 16777216, sum: 11025514496, sumsq: 1662, hist: { 32K: 1,
-//       1M: 860 } } punch:           { samples: 85, unit: usecs, min: 96, max: 354, sum: 16840, sumsq: 3813568 }
+//       write_bytes:     { samples: 861, unit: bytes, min: 24576, max: 16777216, sum: 11025514496, hist: { 32K: 1, 1M: 860 } }
+//       punch:           { samples: 85, unit: usecs, min: 96, max: 354, sum: 16840, sumsq: 3813568 }
 //
 // A busy server lists 25,000 jobs; a dump of hundreds of megabytes is read with the memory of one entry. Not a YAML parser: it
 // knows this one shape, in all its versions (no sumsq and no hist in 2.10, bare seconds as times, quoted and escaped ids), and is

@@ -15,7 +15,6 @@ namespace iez::lustre::abi {
 
 inline constexpr std::uint32_t kStatfsMagic = 0x0BD00BD0;   // statfs::f_type
 inline constexpr unsigned long kIocSetStripe = 0x4008669a;  // LL_IOC_LOV_SETSTRIPE
-inline constexpr unsigned long kIocGetStripe = 0x4008669b;  // LL_IOC_LOV_GETSTRIPE
 inline constexpr int kOpenDelayCreate = 0x2100;             // O_LOV_DELAY_CREATE: O_NOCTTY | O_ASYNC, no layout at open
 inline constexpr char kXattrName[] = "lustre.lov";
 

@@ -27,12 +27,18 @@ namespace {
 // A capture may hold absolute symbolic links (brw_stats was one): they mean the capture's tree, not ours. Kernels before 5.6
 // cannot resolve them so; there, a link in a capture is not followed.
 int open_below(int root, const char* path, int flags, bool live) {
+  if (live) return ::openat(root, path, flags | O_CLOEXEC);
   open_how how{};
   how.flags = static_cast<unsigned>(flags | O_CLOEXEC);
   how.resolve = RESOLVE_IN_ROOT;
-  const auto fd = static_cast<int>(::syscall(SYS_openat2, root, path, &how, sizeof how));
-  if (fd >= 0 || (errno != ENOSYS && errno != EPERM)) return fd;
-  return ::openat(root, path, flags | O_CLOEXEC | (live ? 0 : O_NOFOLLOW));
+  constexpr int kTries = 8;  // EAGAIN: something was renamed while ".." was followed
+  for (int i = 0; i < kTries; ++i) {
+    const auto fd = static_cast<int>(::syscall(SYS_openat2, root, path, &how, sizeof how));
+    if (fd >= 0) return fd;
+    if (errno == ENOSYS || errno == EPERM) return ::openat(root, path, flags | O_CLOEXEC | O_NOFOLLOW);
+    if (errno != EAGAIN) return -1;
+  }
+  return -1;
 }
 
 struct DirCloser {

@@ -45,8 +45,9 @@ class ParamSource {
 
   [[nodiscard]] virtual Result<void> write(const Instance& instance, std::string_view value) = 0;
 
-  virtual std::string name() const = 0;        // for messages and as a server's name when it has no other
-  virtual bool live() const { return false; }  // the running kernel of this host
+  virtual std::string name() const = 0;         // for messages and as a server's name when it has no other
+  virtual bool live() const { return false; }   // the running kernel of this host
+  virtual bool still() const { return false; }  // cannot change: looking twice is of no use
 };
 
 // The parameter tree below root: "/" for this node.

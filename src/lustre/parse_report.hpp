@@ -16,8 +16,8 @@ struct ParseReport {
   static constexpr std::size_t kKept = 8;
 
   struct Problem {
-    std::string origin;  // the file
-    std::uint64_t line = 0;
+    std::string origin;      // the file
+    std::uint64_t line = 0;  // 0: of the file as a whole
     std::string message;
   };
 
@@ -39,7 +39,7 @@ struct ParseReport {
   }
 };
 
-// "PATH line 17: MESSAGE"
+// "PATH line 17: MESSAGE"; without a line, "PATH: MESSAGE"
 std::string to_string(const ParseReport::Problem& problem);
 
 }  // namespace iez::lustre

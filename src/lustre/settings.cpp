@@ -61,17 +61,24 @@ Result<RpcLimit> set_max_rpcs_in_flight(ParamSource& source, std::string_view de
   }
   IEZ_TRY(const Limit limit, limit_of(source, device));
   IEZ_TRY(const RpcLimit before, read_limit(source, limit));
-  IEZ_CHECK(write_number(source, limit.rpcs, value));
-  IEZ_TRY(RpcLimit now, read_limit(source, limit));
-  if (now.max_rpcs_in_flight != value) {
-    const auto restored = write_number(source, limit.rpcs, before.max_rpcs_in_flight);
-    return fail(Errc::io, fmt::format("{}: wrote {}, reads {}{}", limit.rpcs.origin, value, now.max_rpcs_in_flight,
-                                      restored ? "" : "; the old value could not be restored"));
+  // From here on every failure puts back what was there; the order matters, since the first raises the second.
+  const auto failed = [&](Error error) -> std::unexpected<Error> {
+    const auto rpcs = write_number(source, limit.rpcs, before.max_rpcs_in_flight);
+    const auto dirty = write_number(source, limit.dirty, before.max_dirty_mb);
+    if (!rpcs || !dirty) error.message += "; the old values could not be restored";
+    return std::unexpected(std::move(error));
+  };
+  if (auto written = write_number(source, limit.rpcs, value); !written) return std::unexpected(std::move(written).error());
+  auto now = read_limit(source, limit);
+  if (!now) return failed(std::move(now).error());
+  if (now->max_rpcs_in_flight != value) {
+    return failed(
+        {.code = Errc::io, .message = fmt::format("{}: wrote {}, reads {}", limit.rpcs.origin, value, now->max_rpcs_in_flight)});
   }
-  if (now.max_dirty_mb != before.max_dirty_mb) {
-    IEZ_CHECK(write_number(source, limit.dirty, before.max_dirty_mb));
-    IEZ_TRY(now, read_limit(source, limit));
-  }
+  if (now->max_dirty_mb == before.max_dirty_mb) return now;
+  if (auto written = write_number(source, limit.dirty, before.max_dirty_mb); !written) return failed(std::move(written).error());
+  now = read_limit(source, limit);
+  if (!now) return failed(std::move(now).error());
   return now;
 }
 

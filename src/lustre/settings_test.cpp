@@ -32,6 +32,10 @@ class FakeClient final : public ParamSource {
     const auto number = text::parse_u64(text::trim(value));
     if (!number) return fail_errno(EINVAL, "osc");
     if (instance.param == Param::osc_max_dirty_mb) {
+      if (dirty_refusals > 0) {
+        --dirty_refusals;
+        return fail_errno(EIO, "osc max_dirty_mb");
+      }
       dirty = *number;
       ++dirty_writes;
       return {};
@@ -47,6 +51,7 @@ class FakeClient final : public ParamSource {
   std::uint64_t rpcs = 8;
   std::uint64_t dirty = 64;
   int dirty_writes = 0;
+  int dirty_refusals = 0;
   bool deaf = false;
 
  private:
@@ -86,6 +91,16 @@ TEST(Settings, AValueThatDoesNotStickIsAnError) {
   const auto limit = set_max_rpcs_in_flight(client, kDevice, 16);
   ASSERT_FALSE(limit);
   EXPECT_THAT(limit.error().message, HasSubstr("wrote 16, reads 8"));
+}
+
+TEST(Settings, AFailureHalfWayIsUndone) {
+  FakeClient client;
+  client.dirty_refusals = 1;
+  const auto limit = set_max_rpcs_in_flight(client, kDevice, 64);
+  ASSERT_FALSE(limit);
+  EXPECT_THAT(limit.error().message, HasSubstr("max_dirty_mb"));
+  EXPECT_EQ(client.rpcs, 8U);
+  EXPECT_EQ(client.dirty, 64U);
 }
 
 TEST(Settings, UnknownDevice) {

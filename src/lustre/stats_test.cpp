@@ -9,7 +9,6 @@
 namespace iez::lustre {
 namespace {
 
-
 struct Parsed {
   StatsTimes times;
   std::map<std::string, CounterRow> rows;  // views inside are not used after parsing

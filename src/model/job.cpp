@@ -33,7 +33,7 @@ std::optional<Operation> parse_operation(std::string_view name) {
 JobCounters& JobCounters::operator+=(const JobCounters& other) {
   read_bytes += other.read_bytes;
   write_bytes += other.write_bytes;
-  for (std::size_t i = 0; i < calls.size(); ++i) calls[i] += other.calls[i];
+  for (std::size_t i = 0; i < calls.size(); ++i) calls[i] = saturating_add(calls[i], other.calls[i]);
   return *this;
 }
 
@@ -42,16 +42,10 @@ std::uint64_t operations(const JobCounters& counters) {
   for (std::size_t i = 0; i < kOperationCount; ++i) {
     const auto operation = static_cast<Operation>(i);
     if (std::find(kCountedElsewhere.begin(), kCountedElsewhere.end(), operation) == kCountedElsewhere.end()) {
-      sum += counters.calls[i];
+      sum = saturating_add(sum, counters.calls[i]);
     }
   }
   return sum;
-}
-
-double bytes_per_call(const JobCounters& counters) {
-  const std::uint64_t calls = counters[Operation::read_bytes] + counters[Operation::write_bytes];
-  if (calls == 0) return 0;
-  return static_cast<double>((counters.read_bytes + counters.write_bytes).count) / static_cast<double>(calls);
 }
 
 }  // namespace iez::model

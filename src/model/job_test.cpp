@@ -25,12 +25,14 @@ TEST(Job, OperationsAreCountedOnce) {
   EXPECT_EQ(operations(counters), 15U);
 }
 
-TEST(Job, BytesPerCall) {
-  JobCounters counters{.read_bytes = Bytes{100}, .write_bytes = Bytes{300}};
-  EXPECT_EQ(bytes_per_call(counters), 0) << "no calls";
-  counters[Operation::read_bytes] = 1;
-  counters[Operation::write_bytes] = 3;
-  EXPECT_DOUBLE_EQ(bytes_per_call(counters), 100);
+TEST(Job, SumsDoNotWrap) {
+  JobCounters sum{.write_bytes = Bytes{~std::uint64_t{0} - 1}};
+  sum[Operation::open] = ~std::uint64_t{0};
+  JobCounters more = sum;
+  more[Operation::close] = 5;
+  sum += more;
+  EXPECT_EQ(sum.write_bytes, Bytes{~std::uint64_t{0}});
+  EXPECT_EQ(operations(sum), ~std::uint64_t{0});
 }
 
 TEST(Job, CountersAdd) {

@@ -33,12 +33,17 @@ Result<void> validate_osts(const Component& component) {
   if (osts.size() > kMaxStripeCount) {
     return fail(Errc::invalid_argument, fmt::format("{} OSTs listed: at most {}", osts.size(), kMaxStripeCount));
   }
+  if (component.stripe_count == Component::kAllOsts) {
+    return fail(Errc::invalid_argument, fmt::format("all OSTs, and {} OSTs listed: give one or the other", osts.size()));
+  }
   if (component.stripe_count != 0 && component.stripe_count != osts.size()) {
     return fail(Errc::invalid_argument,
                 fmt::format("stripe count {} with {} OSTs listed: give one or the other", component.stripe_count, osts.size()));
   }
-  if (component.first_ost && std::find(osts.begin(), osts.end(), *component.first_ost) == osts.end()) {
-    return fail(Errc::invalid_argument, fmt::format("first OST {} is not in the list of OSTs", component.first_ost->value));
+  // Lustre refuses one outside the list, and silently rotates the list to one inside it.
+  if (component.first_ost && *component.first_ost != osts.front()) {
+    return fail(Errc::invalid_argument,
+                fmt::format("first OST {}: must be the first of the list, {}", component.first_ost->value, osts.front().value));
   }
   if (component.overstriped) return {};
   std::vector<OstIndex> sorted = osts;
@@ -55,8 +60,10 @@ Result<void> validate_component(const Component& component) {
     return fail(Errc::invalid_argument,
                 fmt::format("extent [{}, {}): ends before it starts", component.extent.start, component.extent.end));
   }
-  if (component.pattern == Pattern::mdt && (!component.osts.empty() || component.extent.start != 0)) {
-    return fail(Errc::invalid_argument, "data on the MDT: must be the first component and takes no OSTs");
+  if (component.pattern == Pattern::mdt && (!component.osts.empty() || component.stripe_count != 0 ||
+                                            component.extent.start != 0 || component.extent.end == Extent::kEof)) {
+    return fail(Errc::invalid_argument,
+                "data on the MDT: must be the first component, with an end, and takes no count and no OSTs");
   }
   IEZ_CHECK(validate_striping(component));
   return validate_osts(component);

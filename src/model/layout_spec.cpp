@@ -31,6 +31,10 @@ Result<void> append_osts(std::string_view item, std::vector<OstIndex>& osts) {
   std::string_view rest = item;
   const auto first = parse_u32(take_until(rest, '-'));
   const auto last = rest.empty() && item.find('-') == std::string_view::npos ? first : parse_u32(rest);
+  constexpr std::uint32_t kMaxOst = 0xFFFE;  // 0xFFFF means any
+  if (first && last && *last > kMaxOst) {
+    return fail(Errc::invalid_argument, fmt::format("'{}': OST numbers are 0 to {}", item, kMaxOst));
+  }
   if (!first || !last || *last < *first) {
     return fail(Errc::invalid_argument, fmt::format("'{}': expected an OST number such as 3, or a range such as 0-5", item));
   }

@@ -39,7 +39,8 @@ TEST(Layout, WhatLustreRefusesIsSaidInWords) {
   EXPECT_THAT(refusal(plain({.stripe_size = Bytes::gib(4)})), HasSubstr("must be below 4 GiB"));
   EXPECT_THAT(refusal(plain({.stripe_count = 2001})), HasSubstr("at most 2000"));
   EXPECT_THAT(refusal(plain({.osts = {{1}, {2}, {1}}})), HasSubstr("OST 1 is listed twice: needs overstriping"));
-  EXPECT_THAT(refusal(plain({.first_ost = OstIndex{9}, .osts = {{1}, {2}}})), HasSubstr("first OST 9 is not in the list"));
+  EXPECT_THAT(refusal(plain({.first_ost = OstIndex{9}, .osts = {{1}, {2}}})),
+              HasSubstr("first OST 9: must be the first of the list, 1"));
   EXPECT_THAT(refusal(plain({.stripe_count = 3, .osts = {{1}, {2}}})), HasSubstr("stripe count 3 with 2 OSTs listed"));
   EXPECT_THAT(refusal(plain({.pool = "a-name-of-16-byt"})), HasSubstr("at most 15 characters"));
   EXPECT_THAT(refusal(Layout{}), HasSubstr("at least one component"));
@@ -96,6 +97,15 @@ TEST(LayoutSpec, MistakesAreNamed) {
   EXPECT_THAT(spec_error({"eof:count=0"}), HasSubstr("expected 1 to 2000, or -1"));
   EXPECT_THAT(spec_error({"eof:osts=3+x"}), HasSubstr("'x': expected an OST number"));
   EXPECT_THAT(spec_error({"eof:pool="}), HasSubstr("expected count="));
+  EXPECT_THAT(spec_error({"eof:osts=4294967295"}), HasSubstr("OST numbers are 0 to 65534"));
+}
+
+TEST(Layout, DataOnTheMdtHasAnEndAndNoStripes) {
+  for (const char* const spec : {"eof:mdt", "1M:mdt,count=3", "1M:mdt,osts=1"}) {
+    const auto layout = parse_components(std::vector<std::string>{spec});
+    ASSERT_TRUE(layout);
+    EXPECT_THAT(refusal(*layout), HasSubstr("data on the MDT")) << spec;
+  }
 }
 
 TEST(LayoutSpec, OstLists) {

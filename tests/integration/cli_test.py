@@ -59,18 +59,29 @@ class Exit(Case):
             (("status", "--root", "lustre-2.10.1", "--fs", "x"), "iez status: file system 'x' is not here"),
             (("top", "--root", "get_param/valid.txt"), "iez top: no job_stats found"),
             (("top", "--root", "lustre-2.17.0-after", "--since", "nowhere"), "iez top: nowhere: No such file or directory"),
-            (("top", "--root", "lustre-2.10.1", "--user", "no-such-user"), "iez top: --user no-such-user: no such user"),
             (("layout", "show", "--raw", "nowhere"), "iez layout show: nowhere: No such file or directory"),
             (("layout", "show", "SOURCES.md"), "SOURCES.md"),
-            (("layout", "set", "--dry-run", "-S", "1000", "x"), "iez layout set: "),
             (("layout", "set", "-c", "1", "SOURCES.md"), "SOURCES.md"),
+        ):
+            with self.subTest(command=command):
+                result = run(*command)
+                self.assert_ends(result, 1, message)
+                self.assertEqual(result.stdout, "")
+
+    def test_values_that_make_no_sense(self):
+        for command, message in (
+            (("top", "--root", "lustre-2.10.1", "--user", "no-such-user"), "iez top: --user no-such-user: no such user"),
+            (("top", "--root", "get_param/valid.txt", "--watch"), "stands still"),
+            (("status", "--root", "get_param/valid.txt", "--watch"), "stands still"),
+            (("layout", "set", "--dry-run", "-S", "1000", "x"), "stripe size 1000: must be a multiple of 64 KiB"),
+            (("layout", "set", "--dry-run", "-o", "4294967295", "x"), "OST numbers are 0 to 65534"),
             (("bench", "lustre-pars"), "no benchmark 'lustre-pars'; did you mean lustre-parse?"),
             (("help", "nosuch"), "iez has no command 'nosuch'"),
             (("help", "layout", "nosuch"), "iez layout has no command 'nosuch'"),
         ):
             with self.subTest(command=command):
                 result = run(*command)
-                self.assert_ends(result, 1, message)
+                self.assert_ends(result, 2, message)
                 self.assertEqual(result.stdout, "")
 
     def test_usage(self):
@@ -161,6 +172,7 @@ class Watch(Case):
         pictures = self.lines("status", "--root", "lustre-2.10.1", "--watch", "--count", 2, "--every", "50ms", "--json")
         self.assertGreater(time.monotonic() - begin, 0.05)
         self.assertEqual(len(pictures), 2)
+        self.assertGreaterEqual(pictures[1].pop("time") - pictures[0].pop("time"), 0.05)
         self.assertEqual(pictures[0], pictures[1])
 
     def test_rates_of_a_watched_capture(self):
@@ -168,7 +180,7 @@ class Watch(Case):
         self.assertEqual(len(pictures), 2)
         for picture in pictures:
             self.assertEqual(picture["rate_basis"], "interval")
-            self.assertTrue(0.05 <= picture["interval_seconds"] < 5)
+            self.assertLessEqual(0.05, picture["interval_seconds"])
             self.assertEqual({job["write_rate"] for job in picture["jobs"]}, {0})
 
     def test_text_is_not_cleared_where_there_is_no_screen(self):
@@ -210,7 +222,7 @@ class Sources(Case):
         self.assertEqual(len(json.loads(result.stdout)["filesystems"][0]["osts"]), 2)
 
     def test_empty_standard_input(self):
-        self.assert_ends(run("status", "--root", "-"), 1, "expected the text of 'lctl get_param'")
+        self.assert_ends(run("status", "--root", "-"), 1, "iez status: -: ")
 
     def test_several(self):
         roots = ("lustre-2.10.1", "get_param/valid.txt", "get_param/valid2.txt", "get_param/2.14.0_ddn145_stats.txt")

@@ -114,9 +114,11 @@ def printed_keys(*runs):
 PAGES = sorted(path.stem for path in MAN.glob("*.1"))
 AFTER = ("--json", "--root", "lustre-2.17.0-after")
 JSON_RUNS = {
-    "iez-status": [("status", "--json", "--root", root) for root in ("lustre-2.10.1", "lustre-2.17.0-after", "get_param/valid_mds.txt")],
+    "iez-status": [("status", "--json", "--root", root) for root in ("lustre-2.10.1", "lustre-2.17.0-after", "get_param/valid_mds.txt")]
+    + [("status", "--json", "--watch", "--count", "1", "--root", "lustre-2.10.1")],
     "iez-top": [("top", *AFTER), ("top", *AFTER, "--since", "lustre-2.17.0-before"), ("top", *AFTER, "--per", "ost"),
                 ("top", *AFTER, "--per", "server"), ("top", "--json", "--root", "lustre-2.10.1"),
+                ("top", *AFTER, "--watch", "--every", "50ms", "--count", "1"),
                 ("top", "--json", "--root", "get_param/2.14.0_ddn162_job_stats.txt")],
     "iez-layout": [("layout", "show", "--raw", "--json", *LAYOUTS), ("layout", "set", "--dry-run", "--json", "--osts", "3,1", "x"),
                    ("layout", "set", "--dry-run", "--json", "-E", "1M:mdt", "-E", "eof:count=2", "x")],
