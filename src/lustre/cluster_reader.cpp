@@ -66,7 +66,8 @@ class Reader {
       return fail(Errc::not_found, nothing_found());
     }
     for (std::size_t i = 0; i < sources_.size(); ++i) {
-      if (!gave_[i]) report_.skip(sources_[i]->name(), 0, denied[i] ? denied[i]->message : "no Lustre target in it");
+      const std::optional<Error>& reason = denied[i];
+      if (!gave_[i]) report_.skip(sources_[i]->name(), 0, reason ? reason->message : "no Lustre target in it");
       add_states(i);
     }
     return finish();

@@ -35,9 +35,10 @@ class CaptureTimes {
       if (!stream) continue;
       ParseReport ignored;  // whoever reads the counters themselves reports on them
       const auto times = parse_stats(**stream, instance.origin, ignored, [](const CounterRow&) {});
-      if (!times || !times->snapshot) continue;
-      times_.emplace(instance.device, *times->snapshot);
-      newest_ = std::max(newest_.value_or(*times->snapshot), *times->snapshot);
+      const std::optional<WallTime> snapshot = times ? times->snapshot : std::nullopt;
+      if (!snapshot) continue;
+      times_.emplace(instance.device, *snapshot);
+      newest_ = std::max(newest_.value_or(*snapshot), *snapshot);
     }
   }
 
