@@ -114,13 +114,14 @@ Result<void> write_dump(const std::string& path, std::size_t jobs) {
 }
 
 // What a command prints; an error if it fails.
-Result<std::string> output_of(const std::vector<std::string>& command) {
+Result<std::string> output_of(std::vector<std::string> command) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return fail_errno(errno, "pipe");
   lustre::UniqueFd from(ends[0]);
   lustre::UniqueFd to(ends[1]);
   std::vector<char*> arguments;
-  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.reserve(command.size() + 1);
+  for (std::string& word : command) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   const pid_t child = ::fork();
   if (child < 0) return fail_errno(errno, "fork");

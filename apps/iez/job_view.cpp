@@ -128,11 +128,12 @@ JobPicture make_picture(const lustre::JobSample* before, const lustre::JobSample
 
   for (std::size_t i = 0; i < after.pairs().size(); ++i) {
     const lustre::JobSample::Pair& pair = after.pairs()[i];
-    if (!building[pair.job]) continue;
+    std::optional<Building>& job = building[pair.job];
+    if (!job) continue;
     std::optional<Work> work;
     if (before != nullptr) {
       const lustre::PairRate& rate = picture.changes.pairs[i];
-      building[pair.job]->row.restarted |= rate.restarted;
+      job->row.restarted |= rate.restarted;
       if (rate.interval > Duration::zero()) {
         work = {.done = rate.change, .time = rate.interval};
         picture.interval = std::max(picture.interval.value_or(rate.interval), rate.interval);
@@ -142,7 +143,7 @@ JobPicture make_picture(const lustre::JobSample* before, const lustre::JobSample
     }
     const lustre::JobTarget& target = after.targets()[pair.target];
     const std::string* const part = per == TopPer::job ? nullptr : (per == TopPer::ost ? &target.name : &target.server);
-    building[pair.job]->add(pair.traffic, work, part);
+    job->add(pair.traffic, work, part);
   }
   const Duration shortest = before != nullptr ? Duration{1} : kShortestLife;
   for (auto& entry : building) {

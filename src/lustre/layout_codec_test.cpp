@@ -388,7 +388,9 @@ struct Lie {
   std::string_view message;
 };
 
-void PrintTo(const Lie& lie, std::ostream* out) { *out << lie.capture << " at " << lie.at << " = " << lie.value; }
+std::ostream& operator<<(std::ostream& out, const Lie& lie) {
+  return out << lie.capture << " at " << lie.at << " = " << lie.value;
+}
 
 class LyingLayout : public testing::TestWithParam<Lie> {};
 

@@ -184,7 +184,7 @@ class FakeFileSystem {
   }
 
   const std::string& of_proc(const char* path) const {
-    return fds_.at(std::atoi(path + std::string_view("/proc/self/fd/").size())).path;
+    return fds_.at(std::stoi(path + std::string_view("/proc/self/fd/").size())).path;
   }
 
   static FakeFileSystem* current;
@@ -245,26 +245,26 @@ const LayoutCalls& FakeFileSystem::table() {
 
 class SetLayout : public testing::Test {
  protected:
-  LayoutResult open(const std::string& path, int flags, const ByteVector& request, mode_t mode = 0644) {
-    return open_with_layout(FakeFileSystem::table(), fs.kind,
+  LayoutResult open(const std::string& path, int flags, const ByteVector& request, mode_t mode = 0644) const {
+    return open_with_layout(FakeFileSystem::table(), fs_.kind,
                             {.dirfd = AT_FDCWD, .path = path.c_str(), .flags = flags, .mode = mode},
                             {.bytes = request.data(), .size = request.size()});
   }
 
   // The OSTs of a plain file, in order.
-  std::vector<std::uint32_t> osts_of(const std::string& path) {
-    const model::Layout layout = decode_layout(fs.files.at(path).layout).value();
+  std::vector<std::uint32_t> osts_of(const std::string& path) const {
+    const model::Layout layout = decode_layout(fs_.files.at(path).layout).value();
     std::vector<std::uint32_t> osts;
     for (const auto& object : layout.components[0].objects) osts.push_back(object.ost.value);
     return osts;
   }
 
-  FakeFileSystem fs;
+  FakeFileSystem fs_;
 };
 
 class SetLayoutInLab : public SetLayout {
  protected:
-  SetLayoutInLab() { fs.kind = FileSystemKind::lab; }
+  SetLayoutInLab() { fs_.kind = FileSystemKind::lab; }
 };
 
 constexpr int kCreate = O_CREAT | O_WRONLY | O_TRUNC;
@@ -275,16 +275,16 @@ TEST_F(SetLayout, NewFileGetsItForOneCallMore) {
   EXPECT_EQ(errno, ESRCH);
   EXPECT_EQ(result.outcome, LayoutOutcome::applied);
   EXPECT_EQ(result.layout_errno, 0);
-  EXPECT_EQ(fs.calls, 2);
+  EXPECT_EQ(fs_.calls, 2);
   EXPECT_EQ(osts_of("a"), (std::vector<std::uint32_t>{3, 1, 2}));
-  EXPECT_EQ(fs.write(result.fd, "x"), 0);
+  EXPECT_EQ(fs_.write(result.fd, "x"), 0);
 }
 
 TEST_F(SetLayout, CompositeGoesByXattr) {
   const LayoutResult result = open("a", kCreate, encode_request(progressive_layout()).value());
   EXPECT_EQ(result.outcome, LayoutOutcome::applied);
-  EXPECT_EQ(fs.log, (std::vector<std::string>{"open a excl delay", "fsetxattr"}));
-  EXPECT_EQ(fs.calls, 2);
+  EXPECT_EQ(fs_.log, (std::vector<std::string>{"open a excl delay", "fsetxattr"}));
+  EXPECT_EQ(fs_.calls, 2);
 }
 
 TEST_F(SetLayout, RefusalLeavesAUsableDescriptor) {
@@ -296,35 +296,35 @@ TEST_F(SetLayout, RefusalLeavesAUsableDescriptor) {
     EXPECT_EQ(result.layout_errno, expected);
     EXPECT_EQ(result.open_errno, 0);
     ASSERT_GE(result.fd, 0);
-    EXPECT_EQ(fs.write(result.fd, "x"), 0) << "the trap: EBADF";
-    EXPECT_EQ(fs.files.at(path).layout, FakeFileSystem::default_layout());
+    EXPECT_EQ(fs_.write(result.fd, "x"), 0) << "the trap: EBADF";
+    EXPECT_EQ(fs_.files.at(path).layout, FakeFileSystem::default_layout());
   }
-  EXPECT_EQ(fs.open_descriptors(), 3U);
+  EXPECT_EQ(fs_.open_descriptors(), 3U);
 }
 
 TEST_F(SetLayout, RefusalOfAFileTheOwnerMayNotWrite) {
   const LayoutResult result = open("ro", kCreate | O_EXCL, request_for({77}), 0444);
   EXPECT_EQ(result.outcome, LayoutOutcome::refused);
   EXPECT_EQ(result.layout_errno, EINVAL);
-  EXPECT_EQ(fs.write(result.fd, "x"), 0);
-  EXPECT_EQ(fs.files.at("ro").mode, 0444U);
-  EXPECT_EQ(fs.open_descriptors(), 1U);
+  EXPECT_EQ(fs_.write(result.fd, "x"), 0);
+  EXPECT_EQ(fs_.files.at("ro").mode, 0444U);
+  EXPECT_EQ(fs_.open_descriptors(), 1U);
 }
 
 TEST_F(SetLayout, ExistingFilesAreNotTouched) {
-  fs.files["old"] = {.mode = 0644, .layout = FakeFileSystem::default_layout(), .data = "kept"};
-  fs.files["bare"] = {};  // made by mknod: a layout could still be set
+  fs_.files["old"] = {.mode = 0644, .layout = FakeFileSystem::default_layout(), .data = "kept"};
+  fs_.files["bare"] = {};  // made by mknod: a layout could still be set
   EXPECT_EQ(open("old", O_CREAT | O_RDWR, request_for({1})).outcome, LayoutOutcome::exists);
-  EXPECT_EQ(fs.files.at("old").data, "kept");
+  EXPECT_EQ(fs_.files.at("old").data, "kept");
   EXPECT_EQ(osts_of("old"), std::vector<std::uint32_t>{0});
   EXPECT_EQ(open("bare", O_CREAT | O_RDONLY, request_for({1})).outcome, LayoutOutcome::exists);
-  EXPECT_TRUE(fs.files.at("bare").layout.empty());
+  EXPECT_TRUE(fs_.files.at("bare").layout.empty());
   EXPECT_EQ(open("old", kCreate, request_for({1})).outcome, LayoutOutcome::exists);
-  EXPECT_EQ(fs.files.at("old").data, "") << "O_TRUNC is the caller's";
+  EXPECT_EQ(fs_.files.at("old").data, "") << "O_TRUNC is the caller's";
 }
 
 TEST_F(SetLayout, ErrorsAreThoseOfThePlainOpen) {
-  fs.files["old"] = {.mode = 0444, .layout = FakeFileSystem::default_layout(), .data = {}};
+  fs_.files["old"] = {.mode = 0444, .layout = FakeFileSystem::default_layout(), .data = {}};
   const auto errno_of = [&](const std::string& path, int flags) {
     errno = 0;
     const LayoutResult result = open(path, flags, request_for({1}));
@@ -339,67 +339,67 @@ TEST_F(SetLayout, ErrorsAreThoseOfThePlainOpen) {
   EXPECT_EQ(errno_of("gone/a", kCreate | O_EXCL), ENOENT);
   EXPECT_EQ(errno_of("locked/a", kCreate), EACCES);
   EXPECT_EQ(errno_of("absent", O_WRONLY), ENOENT);
-  EXPECT_EQ(fs.files.at("old").mode, 0444U) << "an existing file is never removed";
-  EXPECT_EQ(fs.open_descriptors(), 0U);
+  EXPECT_EQ(fs_.files.at("old").mode, 0444U) << "an existing file is never removed";
+  EXPECT_EQ(fs_.open_descriptors(), 0U);
 }
 
 TEST_F(SetLayout, AnotherClientWasFirst) {
-  fs.before_setting = [&] { fs.instantiate("a"); };
+  fs_.before_setting = [&] { fs_.instantiate("a"); };
   const LayoutResult result = open("a", kCreate, request_for({1}));
   EXPECT_EQ(result.outcome, LayoutOutcome::already_has_layout);
   EXPECT_EQ(result.layout_errno, EEXIST);
-  EXPECT_EQ(fs.write(result.fd, "x"), 0);
+  EXPECT_EQ(fs_.write(result.fd, "x"), 0);
 }
 
 TEST_F(SetLayout, RemovedBySomebodyBeforeTheReopen) {
-  fs.before_setting = [&] { fs.files.erase("a"); };
+  fs_.before_setting = [&] { fs_.files.erase("a"); };
   const LayoutResult result = open("a", kCreate, request_for({1}));
   EXPECT_EQ(result.outcome, LayoutOutcome::refused);
   EXPECT_EQ(result.layout_errno, ESTALE);
-  EXPECT_EQ(fs.write(result.fd, "x"), 0);
+  EXPECT_EQ(fs_.write(result.fd, "x"), 0);
 }
 
 TEST_F(SetLayout, OtherOpensPassUnchanged) {
-  fs.files["old"] = {.mode = 0644, .layout = FakeFileSystem::default_layout(), .data = {}};
+  fs_.files["old"] = {.mode = 0644, .layout = FakeFileSystem::default_layout(), .data = {}};
   EXPECT_EQ(open("old", O_RDONLY, request_for({1})).outcome, LayoutOutcome::left_alone);
   EXPECT_EQ(open("new", kCreate | abi::kOpenDelayCreate, request_for({1})).outcome, LayoutOutcome::left_alone);
-  EXPECT_TRUE(fs.files.at("new").layout.empty()) << "`lfs setstripe` sets its own";
+  EXPECT_TRUE(fs_.files.at("new").layout.empty()) << "`lfs setstripe` sets its own";
   EXPECT_EQ(open("old", O_PATH | O_CREAT, request_for({1})).outcome, LayoutOutcome::left_alone);
 }
 
 TEST_F(SetLayout, AsyncDoesNotStay) {
-  fs.keeps_async = true;
+  fs_.keeps_async = true;
   const LayoutResult result = open("a", kCreate, request_for({1}));
   EXPECT_EQ(result.outcome, LayoutOutcome::applied);
-  EXPECT_EQ(fs.flags_of(result.fd) & O_ASYNC, 0);
+  EXPECT_EQ(fs_.flags_of(result.fd) & O_ASYNC, 0);
 }
 
 TEST_F(SetLayout, ElsewhereAPlainOpen) {
-  fs.kind = FileSystemKind::other;
+  fs_.kind = FileSystemKind::other;
   const LayoutResult result = open("a", kCreate, request_for({1}));
   EXPECT_EQ(result.outcome, LayoutOutcome::not_lustre);
-  EXPECT_EQ(fs.log, std::vector<std::string>{"open a"});
+  EXPECT_EQ(fs_.log, std::vector<std::string>{"open a"});
 }
 
 TEST_F(SetLayoutInLab, NewFileGetsIt) {
   const LayoutResult result = open("a", kCreate | O_EXCL, request_for({2, 0}));
   EXPECT_EQ(result.outcome, LayoutOutcome::applied);
   EXPECT_EQ(osts_of("a"), (std::vector<std::uint32_t>{2, 0}));
-  EXPECT_EQ(fs.write(result.fd, "x"), 0);
-  EXPECT_EQ(fs.open_descriptors(), 1U);
+  EXPECT_EQ(fs_.write(result.fd, "x"), 0);
+  EXPECT_EQ(fs_.open_descriptors(), 1U);
   EXPECT_EQ(open("b", kCreate, encode_request(progressive_layout()).value()).outcome, LayoutOutcome::applied);
 }
 
 TEST_F(SetLayoutInLab, SilentSetxattrIsNoticed) {
-  fs.before_setting = [&] { fs.instantiate("a"); };
+  fs_.before_setting = [&] { fs_.instantiate("a"); };
   const LayoutResult result = open("a", kCreate, request_for({2, 0}));
   EXPECT_EQ(result.outcome, LayoutOutcome::already_has_layout);
   EXPECT_EQ(result.layout_errno, EEXIST);
-  EXPECT_EQ(fs.write(result.fd, "x"), 0);
+  EXPECT_EQ(fs_.write(result.fd, "x"), 0);
 }
 
 TEST_F(SetLayoutInLab, LayoutsLargerThanTheReadBackAreTrusted) {
-  fs.before_setting = [&] { fs.files["a"].layout.resize(10000); };
+  fs_.before_setting = [&] { fs_.files["a"].layout.resize(10000); };
   EXPECT_EQ(open("a", kCreate, request_for({1})).outcome, LayoutOutcome::applied);
 }
 
@@ -407,18 +407,18 @@ TEST_F(SetLayoutInLab, RefusalAndMissingMknod) {
   LayoutResult result = open("a", kCreate, request_for({77}));
   EXPECT_EQ(result.outcome, LayoutOutcome::refused);
   EXPECT_EQ(result.layout_errno, EINVAL);
-  EXPECT_EQ(fs.write(result.fd, "x"), 0);
-  fs.mknod_errno = EPERM;
+  EXPECT_EQ(fs_.write(result.fd, "x"), 0);
+  fs_.mknod_errno = EPERM;
   result = open("b", kCreate | O_EXCL, request_for({1}));
   EXPECT_EQ(result.outcome, LayoutOutcome::refused);
   EXPECT_EQ(result.layout_errno, EPERM);
-  EXPECT_EQ(fs.write(result.fd, "x"), 0);
+  EXPECT_EQ(fs_.write(result.fd, "x"), 0);
 }
 
 TEST_F(SetLayoutInLab, ExistingFilesAndExclusion) {
-  fs.files["old"] = {};
+  fs_.files["old"] = {};
   EXPECT_EQ(open("old", O_CREAT | O_RDONLY, request_for({1})).outcome, LayoutOutcome::exists);
-  EXPECT_TRUE(fs.files.at("old").layout.empty());
+  EXPECT_TRUE(fs_.files.at("old").layout.empty());
   EXPECT_EQ(open("old", kCreate | O_EXCL, request_for({1})).open_errno, EEXIST);
   EXPECT_EQ(open("gone/a", kCreate, request_for({1})).open_errno, ENOENT);
 }
@@ -429,13 +429,13 @@ TEST_F(SetLayout, KindOfTheDirectory) {
   };
   errno = ESRCH;
   for (const FileSystemKind kind : {FileSystemKind::lustre, FileSystemKind::lab, FileSystemKind::other}) {
-    fs.kind = kind;
+    fs_.kind = kind;
     for (const std::string path : {"a", "/a", "dir/sub/a"}) EXPECT_EQ(kind_of(path), kind) << path;
   }
-  fs.kind = FileSystemKind::lustre;
+  fs_.kind = FileSystemKind::lustre;
   EXPECT_EQ(kind_of(std::string(5000, 'd') + "/a"), FileSystemKind::other);
   EXPECT_EQ(errno, ESRCH);
-  EXPECT_EQ(fs.open_descriptors(), 0U);
+  EXPECT_EQ(fs_.open_descriptors(), 0U);
 }
 
 TEST(LayoutAnswersRequest, ComparesWhatWasAskedFor) {
