@@ -99,6 +99,7 @@ class CommandLine {
   void add_choice(CLI::App& command, const std::string& name, T& value,
                   const std::array<std::pair<std::string_view, T>, N>& choices, const std::string& text) {
     std::vector<std::string> names;
+    names.reserve(choices.size());
     for (const auto& choice : choices) names.emplace_back(choice.first);
     CLI::Option* const option = command.add_option_function<std::string>(
         name,

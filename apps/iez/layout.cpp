@@ -67,6 +67,7 @@ std::string extent_text(const model::Extent& extent) {
 std::string ost_text(const model::Component& component) {
   if (component.pattern == model::Pattern::mdt) return "on the MDT";
   std::vector<std::uint32_t> osts;
+  osts.reserve(component.objects.size() + component.osts.size());
   for (const model::StripeObject& object : component.objects) osts.push_back(object.ost.value);
   for (const OstIndex ost : component.osts) osts.push_back(ost.value);
   if (!osts.empty()) return fmt::format("{}", fmt::join(osts, ","));

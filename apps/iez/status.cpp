@@ -32,12 +32,12 @@ Colour heat(double value) {
 
 std::vector<std::string_view> state_names(const model::Ost& ost) {
   std::vector<std::string_view> names;
-  if (!ost.state.active) names.push_back("inactive");
-  if (ost.state.degraded) names.push_back("degraded");
-  if (ost.state.read_only) names.push_back("read-only");
-  if (ost.state.no_create) names.push_back("no-create");
-  if (model::full(ost)) names.push_back("full");
-  if (names.empty()) names.push_back("active");
+  if (!ost.state.active) names.emplace_back("inactive");
+  if (ost.state.degraded) names.emplace_back("degraded");
+  if (ost.state.read_only) names.emplace_back("read-only");
+  if (ost.state.no_create) names.emplace_back("no-create");
+  if (model::full(ost)) names.emplace_back("full");
+  if (names.empty()) names.emplace_back("active");
   return names;
 }
 
