@@ -636,7 +636,7 @@ while not stop:
         shutil.rmtree(self.tree)
         out, err = process.communicate(timeout=TIMEOUT)
         self.assertEqual(process.returncode, 1)
-        self.assertIn("no Lustre target", err)
+        self.assertRegex(err, "no Lustre target|no OST can be read")  # the last look may fall into the middle of the removal
         for line in out.splitlines():
             json.loads(line)
 
