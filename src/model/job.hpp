@@ -15,6 +15,7 @@
 namespace iez::model {
 
 // Every operation a Lustre server counts per job, once. Order: data, then objects, then names, then the rest.
+// clang-format off: it never settles on this list
 #define IEZ_JOB_OPERATIONS(X)                                                                                                   \
   X(read_bytes)                                                                                                                 \
   X(write_bytes)                                                                                                                \
@@ -24,6 +25,7 @@ namespace iez::model {
   X(sync) X(fallocate) X(create) X(destroy) X(prealloc) X(getattr) X(setattr) X(statfs) X(open) X(close) X(mknod) X(link)       \
       X(unlink) X(mkdir) X(rmdir) X(rename) X(samedir_rename) X(crossdir_rename) X(parallel_rename_file) X(parallel_rename_dir) \
           X(rename_trylocks) X(getxattr) X(setxattr) X(migrate) X(get_info) X(set_info) X(quotactl)
+// clang-format on
 
 enum class Operation : std::uint8_t {
 #define IEZ_ENUMERATE(name) name,
