@@ -66,7 +66,8 @@ namespace detail {
   } while (false)
 
 // For bugs only: never reachable from input. Stays on in release builds.
-#define IEZ_ASSERT(expression)                                                           \
-  do {                                                                                   \
-    if (!(expression)) ::iez::detail::assertion_failed(#expression, __FILE__, __LINE__); \
+#define IEZ_ASSERT(expression)                                        \
+  do {                                                                \
+    if (expression) break;                                            \
+    ::iez::detail::assertion_failed(#expression, __FILE__, __LINE__); \
   } while (false)
