@@ -37,12 +37,20 @@ struct Oss {
   std::optional<double> memory;     // used share
   std::optional<double> load_1min;  // run queue length
   std::optional<unsigned> cores;
+  std::optional<BytesPerSecond> bandwidth;  // what it can serve; none: as much as the others
+};
+
+// OSTs that an administrator grouped under a name.
+struct Pool {
+  std::string name;  // without the file system's: "flash"
+  std::vector<OstIndex> osts;
 };
 
 struct Cluster {
   std::string name;  // of the file system
   std::vector<Oss> servers;
   std::vector<Ost> osts;  // ascending by index
+  std::vector<Pool> pools;
 };
 
 Bytes used(const Ost& ost);          // total - free; 0 if the counters disagree

@@ -12,7 +12,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   if (const auto device = iez::lustre::parse_device(text)) {
-    if (device->file_system.empty() || text.find(device->target) != 0) std::abort();
+    if (device->file_system.empty() || !text.starts_with(device->target)) std::abort();
   }
   if (const auto version = iez::lustre::parse_version(text)) {
     if (text.find(version->text) == std::string_view::npos) std::abort();

@@ -1,6 +1,5 @@
 // Layouts of files on a mounted file system: the code paths of a lab without Lustre, with real system calls.
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -9,6 +8,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -34,12 +34,8 @@ constexpr long kFuseMagic = 0x65735546;
 // Mounts on construction and, whatever happens, unmounts on destruction and ends the server.
 class FuseMount {
  public:
-  explicit FuseMount(const std::string& base) : root_(base + "/root"), mount_point_(base + "/mnt") {
-    std::filesystem::create_directories(root_);
-    std::filesystem::create_directories(mount_point_);
-    server_ = ::fork();
-    if (server_ == 0) ::_exit(iez::testing::serve_xattr_fs(root_, mount_point_));
-  }
+  explicit FuseMount(const std::string& base)
+      : root_(base + "/root"), mount_point_(base + "/mnt"), server_(start_server(root_, mount_point_)) {}
   ~FuseMount() {
     if (server_ <= 0) return;
     ::umount2(mount_point_.c_str(), MNT_DETACH);
@@ -63,6 +59,14 @@ class FuseMount {
   const std::string& root() const { return root_; }
 
  private:
+  static pid_t start_server(const std::string& root, const std::string& mount_point) {
+    std::filesystem::create_directories(root);
+    std::filesystem::create_directories(mount_point);
+    const pid_t server = ::fork();
+    if (server == 0) ::_exit(iez::testing::serve_xattr_fs(root, mount_point));
+    return server;
+  }
+
   bool ended_within(std::chrono::seconds limit) {
     if (ended_) return true;
     ended_ = holds_within(limit, [this] { return ::waitpid(server_, nullptr, WNOHANG) == server_; });
@@ -81,7 +85,7 @@ class FuseMount {
 
   std::string root_;
   std::string mount_point_;
-  pid_t server_ = -1;
+  pid_t server_;
   bool ended_ = false;
 };
 

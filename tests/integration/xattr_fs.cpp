@@ -1,6 +1,5 @@
 #include "xattr_fs.hpp"
 
-#define FUSE_USE_VERSION 31
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
