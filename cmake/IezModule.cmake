@@ -1,4 +1,4 @@
-# iez_module(NAME SOURCES a.cpp.. HEADERS a.hpp.. DEPS module.. [LIBRARIES third-party..] [TESTS a_test.cpp..])
+# iez_module(NAME SOURCES a.cpp.. HEADERS a.hpp.. DEPS module.. [LIBRARIES third-party..] [TESTS a_test.cpp..] [TEST_LIBRARIES ..])
 #
 # One call per folder of src/. It makes the library iez::NAME, puts its headers into a verified file set (each must compile alone),
 # makes one GoogleTest binary of its TESTS that links only this module, and notes the row that tools/check_layers.py compares with
@@ -8,7 +8,7 @@ set_property(GLOBAL PROPERTY IEZ_LAYERS "")
 set_property(GLOBAL PROPERTY IEZ_MODULES "")
 
 function(iez_module name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;HEADERS;DEPS;LIBRARIES;TESTS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;HEADERS;DEPS;LIBRARIES;TESTS;TEST_LIBRARIES")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "iez_module(${name}): unknown ${arg_UNPARSED_ARGUMENTS}")
   endif()
@@ -26,7 +26,7 @@ function(iez_module name)
   set_property(GLOBAL APPEND PROPERTY IEZ_MODULES ${target})
 
   if(IEZ_TESTS AND arg_TESTS)
-    iez_gtest(${name}_test SOURCES ${arg_TESTS} LIBRARIES iez::${name} ${arg_LIBRARIES})
+    iez_gtest(${name}_test SOURCES ${arg_TESTS} LIBRARIES iez::${name} ${arg_LIBRARIES} ${arg_TEST_LIBRARIES})
   endif()
 endfunction()
 
