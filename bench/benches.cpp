@@ -3,14 +3,16 @@
 #include <array>
 
 #include "lustre_parse.hpp"
+#include "place.hpp"
 
 namespace iez::bench {
 
 namespace {
 
-constexpr std::array kBenches{Bench{"lustre-parse",
-                                    "job_stats of 25,000 jobs against Python's C YAML loader, and memory at ten times the size",
-                                    run_lustre_parse}};
+constexpr std::array kBenches{
+    Bench{"lustre-parse", "job_stats of 25,000 jobs against Python's C YAML loader, and memory at ten times the size",
+          run_lustre_parse},
+    Bench{"place", "placements against proven optima, bounds, Lustre's policies, LEMON and networkx", run_place}};
 
 }  // namespace
 

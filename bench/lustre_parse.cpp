@@ -1,15 +1,12 @@
 #include "lustre_parse.hpp"
 
 #include <fcntl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <fstream>
 #include <memory>
 #include <utility>
@@ -21,6 +18,7 @@
 #include "base/text.hpp"
 #include "lustre/byte_stream.hpp"
 #include "lustre/job_stats.hpp"
+#include "peer.hpp"
 
 namespace iez::bench {
 
@@ -28,32 +26,6 @@ namespace {
 
 constexpr std::uint64_t kSeed = 20261115;
 constexpr int kRounds = 5;
-
-// A file that goes away with its owner.
-class TemporaryFile {
- public:
-  static Result<TemporaryFile> make() {
-    const char* const configured = std::getenv("TMPDIR");
-    std::string path = std::string(configured != nullptr && *configured != '\0' ? configured : "/tmp") + "/iez-bench-XXXXXX";
-    const int fd = ::mkstemp(path.data());
-    if (fd < 0) return fail_errno(errno, path);
-    ::close(fd);
-    return TemporaryFile(std::move(path));
-  }
-  ~TemporaryFile() {
-    if (!path_.empty()) ::unlink(path_.c_str());
-  }
-  TemporaryFile(TemporaryFile&& other) noexcept : path_(std::exchange(other.path_, {})) {}
-  TemporaryFile& operator=(TemporaryFile&&) = delete;
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-
-  const std::string& path() const { return path_; }
-
- private:
-  explicit TemporaryFile(std::string path) : path_(std::move(path)) {}
-  std::string path_;
-};
 
 constexpr std::array<std::string_view, 14> kTimed{"read",     "write",    "getattr",  "setattr",  "punch",
                                                   "sync",     "destroy",  "create",   "statfs",   "get_info",
@@ -111,41 +83,6 @@ Result<void> write_dump(const std::string& path, std::size_t jobs) {
   }
   if (std::fflush(file.get()) != 0) return fail_errno(errno, path);
   return {};
-}
-
-// What a command prints; an error if it fails.
-Result<std::string> output_of(std::vector<std::string> command) {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return fail_errno(errno, "pipe");
-  lustre::UniqueFd from(ends[0]);
-  lustre::UniqueFd to(ends[1]);
-  std::vector<char*> arguments;
-  arguments.reserve(command.size() + 1);
-  for (std::string& word : command) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  const pid_t child = ::fork();
-  if (child < 0) return fail_errno(errno, "fork");
-  if (child == 0) {
-    ::dup2(to.get(), STDOUT_FILENO);
-    ::execvp(arguments[0], arguments.data());
-    ::_exit(127);
-  }
-  to.reset();
-  std::string output;
-  std::array<char, 4096> buffer{};
-  while (true) {
-    const ssize_t got = ::read(from.get(), buffer.data(), buffer.size());
-    if (got > 0) {
-      output.append(buffer.data(), static_cast<std::size_t>(got));
-    } else if (got == 0 || errno != EINTR) {
-      break;
-    }
-  }
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) return fail(Errc::io, fmt::format("{} failed", command.front()));
-  return output;
 }
 
 Result<ParseCost> measure_in_child(const std::string& path) {

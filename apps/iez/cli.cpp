@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -14,15 +15,18 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "advise.hpp"
 #include "base/text.hpp"
 #include "bench.hpp"
 #include "bench_command.hpp"
 #include "build_info.hpp"
 #include "command.hpp"
 #include "completion.hpp"
+#include "contention.hpp"
 #include "layout.hpp"
 #include "status.hpp"
 #include "top.hpp"
+#include "tune.hpp"
 
 namespace iez::cli {
 
@@ -47,6 +51,7 @@ constexpr std::array<std::pair<std::string_view, LogLevel>, 5> kLevels{{{"debug"
                                                                         {"error", LogLevel::error},
                                                                         {"off", LogLevel::off}}};
 constexpr std::array<std::pair<std::string_view, LogFormat>, 2> kFormats{{{"text", LogFormat::text}, {"json", LogFormat::json}}};
+constexpr std::array<std::pair<std::string_view, TuneGoal>, 2> kGoals{{{"max", TuneGoal::max}, {"min", TuneGoal::min}}};
 
 // Help without CLI11's lists of what excludes or needs what: the text says it where it matters, and the error always does.
 class HelpFormatter final : public CLI::Formatter {
@@ -72,12 +77,16 @@ class CommandLine {
     add_status();
     add_top();
     add_layout();
+    add_contention();
+    add_advise();
+    add_tune();
     add_bench();
     add_completion();
     add_help();
   }
 
   int run(int argc, const char* const* argv) {
+    given_ = {argv, static_cast<std::size_t>(argc)};
     try {
       app_.parse(argc, argv);
     } catch (const CLI::ParseError& problem) {
@@ -95,8 +104,9 @@ class CommandLine {
  private:
   using Action = std::function<Result<void>(Context&)>;
 
-  template <typename T, std::size_t N>
-  void add_choice(CLI::App& command, const std::string& name, T& value,
+  // value: a T, or an optional one.
+  template <typename V, typename T, std::size_t N>
+  void add_choice(CLI::App& command, const std::string& name, V& value,
                   const std::array<std::pair<std::string_view, T>, N>& choices, const std::string& text) {
     std::vector<std::string> names;
     names.reserve(choices.size());
@@ -234,6 +244,133 @@ class CommandLine {
     on(set, [this](Context& context) { return run_layout_set(set_, context); });
   }
 
+  // A size or a rate, as people write it.
+  template <typename T>
+  static CLI::Option* add_quantity(CLI::App& command, const std::string& name, const std::string& text, const char* type,
+                                   Result<T> (*parse)(std::string_view), const std::function<void(T)>& take) {
+    return command
+        .add_option_function<std::string>(
+            name,
+            [name, parse, take](const std::string& given) {
+              const auto value = parse(given);
+              if (!value) throw CLI::ValidationError(name, value.error().message);
+              take(*value);
+            },
+            text)
+        ->type_name(type);
+  }
+
+  void add_contention() {
+    CLI::App* const command = app_.add_subcommand("contention", "How many jobs share an OST: for jobs to come, or now");
+    ContentionOptions& o = contention_;
+    command->add_option("--osts", o.osts, "What if: the file system has N OSTs")->type_name("N")->check(whole_number());
+    command->add_option("--stripes", o.stripes, "Stripes of each job; or one number a job: 160,64,64")->type_name("LIST");
+    command->add_option("--jobs", o.jobs, "How many jobs, or ranks with --plfs (default: 10)")->type_name("N")->check(whole_number());
+    command->add_flag("--plfs", o.plfs, "A log-structured run, or a file per process: 2 stripes a rank");
+    command->add_option("--max-load", o.max_load, "When D_load passes X, and how many OSTs would keep it there")->type_name("X");
+    command->add_flag("--plot", o.plot, "Draw D_load, also where there is no terminal");
+    add_sources(*command, o.source);
+    CLI::Option* const since =
+        command->add_option("--since", o.since, "An earlier capture of the same servers; repeat as --root")
+            ->type_name("DIR|FILE")
+            ->expected(1)
+            ->take_all()
+            ->allow_extra_args(false);
+    add_duration(*command, "-i,--interval", "Time between two samples; 0: one sample (default: 1s live, 0 elsewhere)", true,
+                 [&o](Duration interval) { o.interval = interval; })
+        ->excludes(since);
+    add_watch(*command, o.watch);
+    since->excludes("--watch");
+    add_quantity<Bytes>(*command, "--min-bytes", "Leave out jobs that wrote less (default: 1MiB)", "SIZE", parse_bytes,
+                        [&o](Bytes size) { o.min_bytes = size; });
+    command->add_option("-n,--top", o.top, "At most N rows in each table, 0 for all (default: 10, all with --json)")
+        ->type_name("N")
+        ->check(whole_number());
+    command->add_flag("--json", o.json, "One JSON document a picture");
+    command->add_flag("--no-header", o.no_header, "Rows only");
+    on(command, [this](Context& context) { return run_contention(contention_, context); });
+  }
+
+  void add_advise() {
+    CLI::App* const command = app_.add_subcommand("advise", "Stripe count and size for a job that shares the file system");
+    AdviseOptions& o = advise_;
+    command->add_option("--cluster", o.cluster, "The machine, described in TOML ('-': stdin)")->type_name("FILE");
+    command->add_option("--machine", o.machine, "The machine by name: lscratchc")->type_name("NAME");
+    add_sources(*command, o.source);
+    add_quantity<BytesPerSecond>(*command, "--ost-rate", "Of one OST with one writer (default: 500MB/s)", "RATE", parse_rate,
+                                 [&o](BytesPerSecond rate) { o.ost_rate = rate; });
+    add_quantity<BytesPerSecond>(*command, "--server-rate", "Of one server (default: as its OSTs)", "RATE", parse_rate,
+                                 [&o](BytesPerSecond rate) { o.server_rate = rate; });
+    add_quantity<BytesPerSecond>(*command, "--node-rate", "Of one client node (default: 1GB/s)", "RATE", parse_rate,
+                                 [&o](BytesPerSecond rate) { o.node_rate = rate; });
+    command->add_option("--max-stripes", o.max_stripes, "Of one file (default: 2000, lscratchc: 160)")
+        ->type_name("N")
+        ->check(whole_number());
+    command->add_option("--ranks", o.ranks, "Processes that write")->type_name("N")->required()->check(whole_number());
+    command->add_option("--ranks-per-node", o.ranks_per_node, "Of these, on one node (default: 1)")
+        ->type_name("N")
+        ->check(whole_number());
+    add_quantity<Bytes>(*command, "--bytes", "What all of them write together", "SIZE", parse_bytes, [&o](Bytes size) {
+      o.bytes = size;
+    })->required();
+    CLI::Option* const shared = command->add_flag("--shared", o.shared, "All write one file (default)");
+    command->add_flag("--per-process", o.per_process, "Each writes a file of its own")->excludes(shared);
+    add_quantity<Bytes>(*command, "--transfer", "Of one write call (default: 1MiB)", "SIZE", parse_bytes,
+                        [&o](Bytes size) { o.transfer = size; });
+    add_quantity<Bytes>(*command, "--block", "Contiguous bytes of one rank", "SIZE", parse_bytes,
+                        [&o](Bytes size) { o.block = size; });
+    command->add_option("--accept", o.accept, "Share of the best speed to give up for the others' sake (default: 10%)")
+        ->type_name("SHARE");
+    command->add_option("--others", o.others, "Stripes of the other jobs, one number each: 160,160,160")->type_name("LIST");
+    command->add_option("--others-follow", o.others_follow, "N other jobs like this one, which take the same advice")
+        ->type_name("N")
+        ->check(whole_number());
+    add_quantity<Bytes>(*command, "--min-bytes", "With --root: leave out jobs that wrote less (default: 1MiB)", "SIZE", parse_bytes,
+                        [&o](Bytes size) { o.min_bytes = size; });
+    command->add_flag("--plot", o.plot, "Draw the trade-off, also where there is no terminal");
+    command->add_flag("--json", o.json, "One JSON document");
+    command->add_flag("--no-header", o.no_header, "Rows only");
+    on(command, [this](Context& context) { return run_advise(advise_, context); });
+  }
+
+  void add_tune() {
+    CLI::App* const command = app_.add_subcommand("tune", "Find the fastest stripe count and size by running a command");
+    TuneOptions& o = tune_;
+    command->add_option("--counts", o.counts, "Stripe counts to try: 1,2,4..160; '..' doubles (default: up to 160)")->type_name("LIST");
+    command->add_option("--sizes", o.sizes, "Stripe sizes to try (default: 1M..256M)")->type_name("LIST");
+    command->add_flag("--sweep", o.sweep, "Try all of them, instead of searching");
+    command->add_option("--shuffle", o.shuffle, "Sweep in an order drawn with this seed")->type_name("SEED")->check(whole_number());
+    command->add_option("--start", o.start, "What is used today, e.g. 2x1M: run first, and compared with")->type_name("COUNTxSIZE");
+    command->add_option("--budget", o.budget, "At most N runs")->type_name("N")->check(whole_number());
+    command->add_option("--repeat", o.repeat, "Run each setting N times; the mean counts (default: 1)")
+        ->type_name("N")
+        ->check(whole_number());
+    command->add_option("--noise", o.noise, "Scatter of equal runs, e.g. 5%: the best are run again until told apart")
+        ->type_name("SHARE");
+    command->add_option("--dir", o.directory, "Set the default layout of DIR before each run, with 'lfs setstripe'")->type_name("DIR");
+    command->add_option("--metric", o.metric, "Where the result is in the output: a regular expression with a group")
+        ->type_name("REGEX");
+    add_choice(*command, "--goal", o.goal, kGoals, "Whether the largest or the smallest result is best (default: max)");
+    command->add_flag("--time", o.time, "The result is the elapsed time; the shortest is best");
+    add_duration(*command, "--timeout", "End a run that takes longer, and count it as failed", false,
+                 [&o](Duration limit) { o.timeout = limit; });
+    command->add_option("--state", o.state, "Keep the runs in FILE, and continue from it")->type_name("FILE");
+    command->add_flag("--dry-run", o.dry_run, "Show what would be tried; run nothing");
+    command->add_flag("--json", o.json, "One JSON document");
+    command->add_flag("--no-header", o.no_header, "Rows only");
+    command
+        ->add_option("COMMAND", o.command,
+                     "Behind '--': what to run; {stripe_count}, {stripe_size} and {stripe_size_mib} are replaced in its words")
+        ->required()
+        ->type_name("");
+    on(command, [this](Context& context) {
+      // Word by word: CLI11 would take "[1,2]" apart.
+      const auto dashes = std::ranges::find(given_, std::string_view("--"));
+      if (dashes != given_.end()) tune_.command.assign(dashes + 1, given_.end());
+      return run_tune(tune_, context);
+    });
+  }
+
   void add_bench() {
     CLI::App* const command = app_.add_subcommand("bench", "Run a benchmark; without a name, list them");
     CLI::Option* const names = command->add_option("NAME", bench_.names, "Which ones")->type_name("");
@@ -360,6 +497,7 @@ class CommandLine {
 
   CLI::App app_;
   Action action_;
+  std::span<const char* const> given_;
   std::map<const CLI::Option*, std::vector<std::string>> choices_;
   std::map<const CLI::App*, std::vector<std::string>> arguments_;
   Logger::Options log_;
@@ -367,6 +505,9 @@ class CommandLine {
   TopOptions top_;
   LayoutShowOptions show_;
   LayoutSetOptions set_;
+  ContentionOptions contention_;
+  AdviseOptions advise_;
+  TuneOptions tune_;
   BenchOptions bench_;
   std::string shell_;
   std::vector<std::string> topic_;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <queue>
+#include <utility>
 
 #include "base/result.hpp"
 
@@ -92,7 +93,7 @@ Bracket taken(const Group& group, double level) {
     const double high_cost = high.level + unit_cost(group.server, high.units);
     const double share = high_cost > low_cost ? (level - low_cost) / (high_cost - low_cost) : 0.5;
     const double middle = low.level + (high.level - low.level) * std::clamp(share, 0.0625, 0.9375);
-    if (!(middle > low.level && middle < high.level)) break;
+    if (middle <= low.level || middle >= high.level) break;
     const Point point{middle, units_below(group.targets, middle)};
     (fits(point) ? low : high) = point;
   }
@@ -197,7 +198,7 @@ std::vector<double> find_levels(std::vector<Group>& groups, std::uint64_t units,
   const std::uint64_t enough = targets / 4 + 2 * groups.size();
   for (int step = 0; step < 200 && units - low.units > enough; ++step) {
     const double level = next_level(low, high, static_cast<double>(units));
-    if (!(level > low.level && level < high.level)) break;
+    if (level <= low.level || level >= high.level) break;
     Point point{level, 0};
     std::uint64_t most = 0;
     for (std::size_t g = 0; g < groups.size(); ++g) {
@@ -244,7 +245,7 @@ Fill water_fill(std::span<const FillTarget> targets, std::span<const FillServer>
   if (units > targets.size() / 4 + 1) {
     std::vector<std::uint32_t> order(targets.size());
     for (std::uint32_t j = 0; j < order.size(); ++j) order[j] = j;
-    if (!sorted_already) std::ranges::stable_sort(order, {}, [&](std::uint32_t j) { return targets[j].server; });
+    if (!sorted_already) std::ranges::sort(order, {}, [&](std::uint32_t j) { return std::pair(targets[j].server, j); });
     std::vector<Slot> slots;
     slots.reserve(targets.size());
     for (const std::uint32_t j : order) {

@@ -14,7 +14,7 @@ namespace {
 
 // A placement this near to the bound is not searched again.
 constexpr double kNear = 1 + 1e-4;
-constexpr std::size_t kBoundSizes = 32;
+constexpr TrafficWeights kSpaceOnly{.target = 0, .server = 0};
 
 struct Attempt {
   Levels levels;
@@ -22,16 +22,35 @@ struct Attempt {
   double reached = 0;
 };
 
-Attempt attempt(const TargetTable& table, std::span<const DemandClass> classes, const TrafficWeights& weights,
-                const SearchOptions& search) {
+Attempt spread(const TargetTable& table, std::span<const DemandClass> classes, const TrafficWeights& weights) {
   Attempt result{.levels = Levels(table, classes, weights), .spreads = {}};
   result.spreads = spread_classes(classes, result.levels);
-  if (result.spreads.shortage) return result;
-  result.reached = result.levels.max_utilisation();
-  if (classes.size() > 1 && result.reached > search.bound) {
-    result.reached = local_search(classes, result.levels, result.spreads, search);
-  }
   return result;
+}
+
+Attempt squeeze(const TargetTable& table, std::span<const DemandClass> classes) {
+  Attempt result{.levels = Levels(table, classes, kSpaceOnly), .spreads = {}};
+  result.spreads = squeeze_classes(classes, result.levels);
+  return result;
+}
+
+// Levelling may use up the room that a later class needs; what counts first is that all fit.
+Attempt fit(const TargetTable& table, std::span<const DemandClass> classes, const TrafficWeights& weights) {
+  Attempt first = spread(table, classes, weights);
+  if (!first.spreads.shortage || classes.size() == 1) return first;
+  if (first.levels.weighs_traffic()) {
+    Attempt space_only = spread(table, classes, kSpaceOnly);
+    if (!space_only.spreads.shortage) return space_only;
+  }
+  Attempt squeezed = squeeze(table, classes);
+  return squeezed.spreads.shortage ? std::move(first) : std::move(squeezed);
+}
+
+void search(std::span<const DemandClass> classes, Attempt& attempt, const SearchOptions& options) {
+  attempt.reached = attempt.levels.max_utilisation();
+  if (classes.size() > 1 && attempt.reached > options.bound) {
+    attempt.reached = local_search(classes, attempt.levels, attempt.spreads, options);
+  }
 }
 
 }  // namespace
@@ -39,20 +58,21 @@ Attempt attempt(const TargetTable& table, std::span<const DemandClass> classes, 
 Result<Assignment> BalancedPolicy::assign(const TargetTable& table, std::span<const Demand> demands) {
   const std::vector<DemandClass> classes = make_classes(demands);
   Assignment assignment;
-  SearchOptions search{.effort = options_.search_effort};
-  if (classes.size() > 1) {
-    search.bound = lower_bound(table, classes, kBoundSizes).value();
-    assignment.lower_bound = search.bound;
-  }
-  Attempt best = attempt(table, classes, options_.weights, search);
-  // Traffic is heeded within the largest utilisation; where mixed sizes made it cost something, space alone may do better.
-  if (!best.spreads.shortage && classes.size() > 1 && best.levels.weighs_traffic() && best.reached > search.bound * kNear) {
-    Attempt space_only = attempt(table, classes, {.target = 0, .server = 0}, search);
-    if (!space_only.spreads.shortage && space_only.reached < best.reached * (1 - 1e-9)) best = std::move(space_only);
-  }
+  Attempt best = fit(table, classes, options_.weights);
   if (best.spreads.shortage) {
     assignment.shortage = best.spreads.shortage;
     return assignment;
+  }
+  if (classes.size() > 1) {
+    const double bound = lower_bound(table, classes, kBoundSizes).value();
+    const SearchOptions options{.bound = bound, .effort = options_.search_effort};
+    search(classes, best, options);
+    // Traffic is heeded within the largest utilisation; where mixed sizes made it cost something, space alone may do better.
+    if (best.levels.weighs_traffic() && best.reached > bound * kNear) {
+      Attempt space_only = spread(table, classes, kSpaceOnly);
+      if (!space_only.spreads.shortage) search(classes, space_only, options);
+      if (!space_only.spreads.shortage && space_only.reached < best.reached * (1 - 1e-9)) best = std::move(space_only);
+    }
   }
   assignment.offsets.resize(demands.size() + 1);
   for (std::size_t i = 0; i < demands.size(); ++i) assignment.offsets[i + 1] = assignment.offsets[i] + demands[i].count;

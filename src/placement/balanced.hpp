@@ -35,7 +35,6 @@ class BalancedPolicy final : public Policy {
 
   std::string_view name() const override { return "balanced"; }
 
-  // Sets lower_bound, unless one class alone makes the result optimal and the bound needless.
   [[nodiscard]] Result<Assignment> assign(const TargetTable& table, std::span<const Demand> demands) override;
 
  private:

@@ -63,7 +63,7 @@ double overlap_bound(std::span<const DemandClass> classes, std::span<const Room>
                     static_cast<double>(group.files())});
   }
   // Multiplied out: a choice of 0 comes first.
-  std::ranges::stable_sort(wide, [](const Wide& a, const Wide& b) { return a.bytes * b.choice > b.bytes * a.choice; });
+  std::ranges::sort(wide, [](const Wide& a, const Wide& b) { return a.bytes * b.choice > b.bytes * a.choice; });
   double bound = 0;
   double sum = 0;
   double shared = targets;
@@ -97,6 +97,7 @@ constexpr std::size_t kPairTargets = 2048;
 std::vector<Pair> pairs_of(std::span<const DemandClass> classes, std::span<const std::uint64_t> taus) {
   std::vector<std::uint64_t> sizes;
   const std::size_t tries = std::min(kPairSizes, taus.size());
+  sizes.reserve(tries);
   for (std::size_t i = 0; i < tries; ++i) sizes.push_back(taus[i * taus.size() / tries]);
   std::vector<Pair> pairs;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
@@ -142,17 +143,19 @@ class Feasibility {
     const double price = static_cast<double>(pair.large) / static_cast<double>(pair.small);
     double small = 0;
     for (const Room& room : rooms_) {
-      auto bytes = static_cast<std::uint64_t>(std::clamp(lambda * room.capacity - room.used, 0.0, room.available) + 1);
+      const double most = std::clamp(lambda * room.capacity - room.used, 0.0, room.available) + 1;
+      auto bytes = static_cast<std::uint64_t>(most);
       double best = 0;
-      for (double large = 0;; ++large) {
-        best = std::max(best, static_cast<double>(bytes / pair.small) + large * price);
-        // After as many as displace the remainder of any multiple, the pattern repeats: more cannot pay better by a whole one.
-        if (bytes < pair.large || large >= kMostLarge) {
-          best = std::max(best,
-                          large >= kMostLarge ? static_cast<double>(bytes) / static_cast<double>(pair.small) + large * price : 0);
+      for (std::uint32_t large = 0;; ++large) {
+        const double paid = price * large;
+        const std::uint64_t places = bytes / pair.small;
+        best = std::max(best, static_cast<double>(places) + paid);
+        if (bytes < pair.large) break;
+        bytes -= pair.large;
+        if (large == kMostLarge) {  // what is left might pay to the last byte
+          best = most / static_cast<double>(pair.small);
           break;
         }
-        bytes -= pair.large;
       }
       small += best;
     }
@@ -173,7 +176,7 @@ class Feasibility {
   }
 
  private:
-  static constexpr double kMostLarge = 256;  // looked at per target; beyond that the gain is bounded instead
+  static constexpr std::uint32_t kMostLarge = 256;  // looked at per target
 
   std::vector<Room> rooms_;
   std::vector<double> sorted_;

@@ -25,6 +25,8 @@
 
 namespace iez::placement {
 
+inline constexpr std::size_t kBoundSizes = 32;  // enough in practice: more cost time and hardly raise the bound
+
 struct LowerBound {
   double existing = 0;  // the fullest target as it is
   double linear = 0;

@@ -1,8 +1,8 @@
 // Targets by utilisation, the least used first, in constant time.
 //
 // Utilisation 0 to 1 is cut into 2^18 buckets; a bucket is a list in order of arrival. Three levels of bit masks find the first
-// bucket that is not empty in three steps. Targets whose utilisations differ by less than 4 millionths may share a bucket, and then
-// take turns.
+// bucket that is not empty in three steps. Targets whose utilisations differ by less than 4 millionths may share a bucket, and
+// then take turns.
 //
 // Thread safety: none.
 #pragma once

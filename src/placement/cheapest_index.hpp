@@ -26,8 +26,12 @@ class CheapestIndex {
   // The levels changed at many places.
   void rebuild();
 
-  // The level of the target, and of its server, changed. A target that is no member is ignored but for its server.
+  // The level of the target, and of its server, changed. A target that is no member, or hidden, is ignored but for its server.
   void update(std::uint32_t at);
+
+  // Leaves the target out until show(). REQUIRES: a member, shown or hidden respectively.
+  void hide(std::uint32_t at);
+  void show(std::uint32_t at);
 
   // Among the targets that `accepts` admits; nothing if there is none. The first of equals.
   template <typename Accepts>
@@ -55,14 +59,15 @@ class CheapestIndex {
   using Ordered = std::set<std::pair<double, std::uint32_t>>;
 
   void enter_server(std::uint32_t server);
+  void leave_server(std::uint32_t server);
 
   const Levels& levels_;
   std::vector<std::uint32_t> members_;
   std::vector<Ordered> targets_;     // per server: its members by cost
   Ordered servers_;                  // by the cost of their cheapest member and their own
-  std::vector<double> target_cost_;  // as entered; per place in the levels, NaN for no member
-  std::vector<double> server_cost_;  // as entered
-  double least_per_byte_ = 0;
+  std::vector<double> target_cost_;  // as entered; per place in the levels, NaN for no member and for hidden ones
+  std::vector<double> server_cost_;  // as entered; NaN while it has no member to offer
+  double least_per_byte_;
 };
 
 }  // namespace iez::placement

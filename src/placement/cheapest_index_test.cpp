@@ -19,7 +19,7 @@ double full_cost(const Levels& levels, std::uint32_t at, std::uint64_t bytes) {
 TEST(CheapestIndex, NobodyAccepts) {
   const TargetTable table = grid(2, 2);
   const Levels levels(table, {}, {});
-  const CheapestIndex index(levels, levels.pool(kAnyPool).all);
+  const CheapestIndex index(levels, levels.pool(kAnyPool).sound);
   EXPECT_EQ(index.cheapest(1, [](std::uint32_t) { return false; }), std::nullopt);
   const CheapestIndex empty(levels, {});
   EXPECT_EQ(empty.cheapest(1, [](std::uint32_t) { return true; }), std::nullopt);
@@ -30,7 +30,7 @@ TEST(CheapestIndex, ALargeObjectPrefersALargeTarget) {
   table.targets[1].capacity = Bytes::gib(100);
   fill(table.targets[1], Bytes::gib(10));
   const Levels levels(table, {}, {});
-  const CheapestIndex index(levels, levels.pool(kAnyPool).all);
+  const CheapestIndex index(levels, levels.pool(kAnyPool).sound);
   const auto any = [](std::uint32_t) { return true; };
   const auto position = [&](Bytes bytes) { return levels[index.cheapest(bytes.count, any).value()].position; };
   EXPECT_EQ(position(Bytes::gib(1)), 0U) << "0.1 against 0.11";

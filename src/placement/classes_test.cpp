@@ -18,8 +18,8 @@ using testing::ElementsAre;
 TEST(Classes, NoneOfNothing) { EXPECT_TRUE(make_classes({}).empty()); }
 
 TEST(Classes, LargestObjectsFirstThenLargestCounts) {
-  const std::vector<Demand> demands{{Bytes::mib(1), 4}, {Bytes::mib(2), 2}, {Bytes::mib(1), 4}, {Bytes::mib(2), 3},
-                                    {Bytes::mib(1), 4}, {Bytes::mib(2), 2}};
+  const std::vector<Demand> demands{{Bytes::mib(1), 4}, {Bytes::mib(2), 2}, {Bytes::mib(1), 4},
+                                    {Bytes::mib(2), 3}, {Bytes::mib(1), 4}, {Bytes::mib(2), 2}};
   const auto classes = make_classes(demands);
   ASSERT_EQ(classes.size(), 3U);
   EXPECT_EQ(classes[0].demand, demands[3]);
@@ -63,7 +63,8 @@ TEST(Classes, TheOrderOfDemandsDoesNotMatter) {
     for (std::size_t i = demands.size(); i > 1; --i) std::swap(demands[i - 1], demands[rng.below(i)]);
     const auto again = make_classes(demands);
     ASSERT_EQ(again.size(), classes.size());
-    EXPECT_TRUE(std::ranges::is_sorted(classes, std::greater{}, [](const DemandClass& group) { return group.demand.object_bytes; }));
+    EXPECT_TRUE(
+        std::ranges::is_sorted(classes, std::greater{}, [](const DemandClass& group) { return group.demand.object_bytes; }));
     for (std::size_t k = 0; k < classes.size(); ++k) {
       EXPECT_EQ(again[k].demand, classes[k].demand);
       EXPECT_EQ(again[k].files(), classes[k].files());

@@ -48,7 +48,7 @@ void deal(const DemandClass& group, std::span<const TargetCount> counts, Assignm
     for (std::uint32_t stripe = 0; stripe < count; ++stripe) {
       Cursor& cursor = cursors[round];
       // The next entry is looked up only when there is another card: the last round ends with the entries.
-      if (cursor.left == 0) cursor = {cursor.entry + 1, counts[cursor.entry + 1].objects};
+      while (cursor.left == 0) cursor = {cursor.entry + 1, counts[cursor.entry + 1].objects};
       --cursor.left;
       stripes[stripe] = counts[cursor.entry].target;
       round += step;

@@ -7,10 +7,11 @@ namespace iez::placement {
 
 namespace {
 
-using Nature = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t, bool>;
+using Nature = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t, bool, std::vector<std::uint32_t>>;
 
-Nature nature_of(const Target& target) {
-  return {target.used.count, target.capacity.count, target.available.count, target.reserved.count, target.degraded};
+// pools: those it is a member of.
+Nature nature_of(const Target& target, const std::vector<std::uint32_t>& pools) {
+  return {target.used.count, target.capacity.count, target.available.count, target.reserved.count, target.second_choice(), pools};
 }
 
 // Usable targets, those of a server side by side, servers and targets by what they are.
@@ -18,22 +19,31 @@ std::vector<std::uint32_t> natural_order(const TargetTable& table) {
   struct Entry {
     Nature nature;
     std::uint32_t position;
+    auto operator<=>(const Entry&) const = default;
   };
   struct Group {
     double share = 0;
     std::vector<Entry> entries;
   };
+  std::vector<std::vector<std::uint32_t>> pools(table.targets.size());
+  for (std::uint32_t pool = 1; pool < table.pools.size(); ++pool) {
+    for (const std::uint32_t at : table.pools[pool].members) pools[at].push_back(pool);
+  }
   std::vector<Group> groups(table.servers.size());
   for (std::uint32_t j = 0; j < table.targets.size(); ++j) {
     const Target& target = table.targets[j];
     if (target.exclusion != Exclusion::none) continue;
     groups[target.server].share = table.servers[target.server].share;
-    groups[target.server].entries.push_back({nature_of(target), j});
+    groups[target.server].entries.push_back({nature_of(target, pools[j]), j});
   }
-  for (Group& group : groups) std::ranges::stable_sort(group.entries, {}, &Entry::nature);
-  std::ranges::stable_sort(groups, [](const Group& a, const Group& b) {
+  for (Group& group : groups) std::ranges::sort(group.entries);
+  std::ranges::sort(groups, [](const Group& a, const Group& b) {
     if (a.share != b.share) return a.share < b.share;
-    return std::ranges::lexicographical_compare(a.entries, b.entries, {}, &Entry::nature, &Entry::nature);
+    const auto order =
+        std::lexicographical_compare_three_way(a.entries.begin(), a.entries.end(), b.entries.begin(), b.entries.end(),
+                                               [](const Entry& x, const Entry& y) { return x.nature <=> y.nature; });
+    if (order != 0) return order < 0;
+    return !b.entries.empty() && a.entries.front().position < b.entries.front().position;
   });
   std::vector<std::uint32_t> order;
   for (const Group& group : groups) {
@@ -91,10 +101,10 @@ Levels::Levels(const TargetTable& table, std::span<const DemandClass> classes, c
   for (std::size_t pool = 0; pool < pools_.size(); ++pool) {
     for (const std::uint32_t position : table.pools[pool].members) {
       if (place[position] == kUnseen) continue;
-      pools_[pool].all.push_back(place[position]);
-      if (!table.targets[position].degraded) pools_[pool].sound.push_back(place[position]);
+      const bool second = table.targets[position].second_choice();
+      (second ? pools_[pool].second : pools_[pool].sound).push_back(place[position]);
     }
-    std::ranges::sort(pools_[pool].all);
+    std::ranges::sort(pools_[pool].second);
     std::ranges::sort(pools_[pool].sound);
   }
 }

@@ -52,7 +52,7 @@ struct ServerLevel {
 // The usable targets of a pool, as places in Levels.
 struct PoolLevels {
   std::vector<std::uint32_t> sound;
-  std::vector<std::uint32_t> all;  // the degraded, too
+  std::vector<std::uint32_t> second;  // taken when the sound ones do not suffice
 };
 
 class Levels {

@@ -15,17 +15,20 @@ namespace {
 constexpr double kRounding = 1e-12;
 // Targets looked at as partners of the fullest, from the emptiest on.
 constexpr int kPartners = 64;
+// Objects of one class that change places at once.
+constexpr std::uint32_t kMostTogether = 4;
 // Classes of a partner looked at on either side of the ideal size.
-constexpr int kNeighbours = 6;
+constexpr std::size_t kNeighbours = 6;
 constexpr std::uint64_t kSeed = 0x1E5;
 
 struct Step {
   double reaches = 0;  // utilisation of the fuller of both targets afterwards
   std::uint32_t from = 0;
   std::uint32_t to = 0;
-  std::uint32_t out = 0;  // class that leaves `from`
-  std::uint32_t in = 0;   // class that comes back, if exchange
-  bool exchange = false;
+  std::uint32_t out = 0;   // class that leaves `from`
+  std::uint32_t in = 0;    // class that comes back
+  std::uint32_t outs = 1;  // so many objects
+  std::uint32_t ins = 0;
 };
 
 class Search {
@@ -45,7 +48,9 @@ class Search {
       if (!admits.empty()) continue;
       admits.resize(levels_.size());
       const PoolLevels& pool = levels_.pool(classes_[k].demand.pool);
-      for (const std::uint32_t at : spreads_.degraded_too[k] ? pool.all : pool.sound) admits[at] = true;
+      for (const std::uint32_t at : pool.sound) admits[at] = true;
+      if (!spreads_.second_choice[k]) continue;
+      for (const std::uint32_t at : pool.second) admits[at] = true;
     }
     for (std::uint32_t at = 0; at < levels_.size(); ++at) {
       by_utilisation_.emplace(levels_[at].utilisation(), at);
@@ -56,23 +61,18 @@ class Search {
   double run() {
     descend();
     double best = fullest();
-    std::vector<Step> since;  // steps that led away from the best
-    journal_ = &since;
+    recording_ = true;
     while (left_ > 0 && best > options_.bound * (1 + 1e-9)) {
-      since.clear();
-      if (!kick()) break;
+      since_best_.clear();
+      kick();
       descend();
       if (fullest() < best * (1 - kRounding)) {
         best = fullest();
         continue;
       }
-      while (!since.empty()) {
-        const Step step = since.back();
-        since.pop_back();
-        journal_ = nullptr;
-        apply(reversed(step));
-        journal_ = &since;
-      }
+      recording_ = false;
+      for (; !since_best_.empty(); since_best_.pop_back()) apply(reversed(since_best_.back()));
+      recording_ = true;
     }
     return fullest();
   }
@@ -85,7 +85,7 @@ class Search {
   }
 
   std::size_t admission_of(std::uint32_t k) const {
-    return 2 * std::size_t{classes_[k].demand.pool} + (spreads_.degraded_too[k] ? 1 : 0);
+    return 2 * std::size_t{classes_[k].demand.pool} + (spreads_.second_choice[k] ? 1 : 0);
   }
 
   std::uint64_t bytes_of(std::uint32_t k) const { return classes_[k].demand.object_bytes.count; }
@@ -98,8 +98,8 @@ class Search {
     return back;
   }
 
-  bool admitted(std::uint32_t k, std::uint32_t at) const {
-    return admits_[admission_of(k)][at] && spreads_.classes[k][at] < classes_[k].most_per_target();
+  bool admitted(std::uint32_t k, std::uint32_t at, std::uint32_t objects = 1) const {
+    return admits_[admission_of(k)][at] && spreads_.classes[k][at] + objects <= classes_[k].most_per_target();
   }
 
   void transfer(std::uint32_t k, std::uint32_t from, std::uint32_t to) {
@@ -120,10 +120,10 @@ class Search {
   }
 
   void apply(const Step& step) {
-    // The larger object first frees the room that the smaller one may need.
-    if (step.exchange) transfer(step.in, step.to, step.from);
-    transfer(step.out, step.from, step.to);
-    if (journal_ != nullptr) journal_->push_back(step);
+    // Between the two, what is available may wrap around; both together fit.
+    for (std::uint32_t i = 0; i < step.ins; ++i) transfer(step.in, step.to, step.from);
+    for (std::uint32_t i = 0; i < step.outs; ++i) transfer(step.out, step.from, step.to);
+    if (recording_) since_best_.push_back(step);
   }
 
   void consider(Step& best, const Step& step) {
@@ -144,38 +144,40 @@ class Search {
     }
   }
 
-  // An object of class k for a smaller one of another target: best when both end equally full.
-  void consider_exchanges(Step& best, std::uint32_t k, std::uint32_t from) {
-    const std::uint64_t bytes = bytes_of(k);
+  // `outs` objects of class k for `ins` of another class that are smaller together: best when both targets end equally full.
+  void consider_exchanges(Step& best, std::uint32_t k, std::uint32_t from, std::uint32_t outs, std::uint32_t ins) {
+    if (outs > 1 && spreads_.classes[k][from] < outs) return;
+    const std::uint64_t bytes = bytes_of(k) * outs;
     const Level& full = levels_[from];
     int partners = kPartners;
     for (const auto& [utilisation, to] : by_utilisation_) {
       if (utilisation >= best.reaches || partners-- == 0) break;
+      if (left_ > 0) --left_;
       const Level& other = levels_[to];
-      if (to == from || !admitted(k, to)) continue;
+      if (to == from || !admitted(k, to, outs)) continue;
       const double ideal = (full.utilisation() - utilisation) / (1 / full.capacity + 1 / other.capacity);
-      const double wanted = static_cast<double>(bytes) - ideal;
+      const double wanted = (static_cast<double>(bytes) - ideal) / ins;
       const auto& holders = holders_[to];
       // Descending by size, as the classes are.
-      const auto middle = std::ranges::lower_bound(holders, wanted, std::greater{},
-                                                   [&](std::uint32_t l) { return static_cast<double>(bytes_of(l)); });
+      const auto near = std::ranges::lower_bound(holders, wanted, std::greater{},
+                                                 [&](std::uint32_t l) { return static_cast<double>(bytes_of(l)); });
+      const auto middle = static_cast<std::size_t>(near - holders.begin());
       const auto look = [&](std::uint32_t l) {
         if (left_ > 0) --left_;
-        const std::uint64_t back = bytes_of(l);
+        const std::uint64_t back = bytes_of(l) * ins;
         if (back >= bytes || other.available + back < bytes || l == k) return false;
         const std::uint64_t difference = bytes - back;
         const double reaches = std::max(static_cast<double>(full.used - difference) / full.capacity, other.after(difference));
-        if (reaches >= best.reaches || !admitted(l, from)) return false;
-        consider(best, {.reaches = reaches, .from = from, .to = to, .out = k, .in = l, .exchange = true});
+        if (reaches >= best.reaches || !admitted(l, from, ins)) return false;
+        if (ins > 1 && spreads_.classes[l][to] < ins) return false;
+        consider(best, {.reaches = reaches, .from = from, .to = to, .out = k, .in = l, .outs = outs, .ins = ins});
         return true;
       };
-      int tries = kNeighbours;
-      for (auto it = middle; it != holders.end() && tries-- > 0; ++it) {
-        if (look(*it)) break;
+      for (std::size_t i = middle; i < std::min(holders.size(), middle + kNeighbours); ++i) {
+        if (look(holders[i])) break;
       }
-      tries = kNeighbours;
-      for (auto it = middle; it != holders.begin() && tries-- > 0;) {
-        if (look(*--it)) break;
+      for (std::size_t i = middle; i > middle - std::min(middle, kNeighbours); --i) {
+        if (look(holders[i - 1])) break;
       }
     }
   }
@@ -188,16 +190,24 @@ class Search {
       best.from = best.to = from;
       for (const std::uint32_t k : holders_[from]) {
         consider_moves(best, k, from);
-        consider_exchanges(best, k, from);
+        consider_exchanges(best, k, from, 1, 1);
+      }
+      // Several for one, or one for several, only when nothing simple helps: 3 B + A and 2 B + A become 2 A and 5 B.
+      for (std::uint32_t objects = 2; objects <= 2 * kMostTogether && best.from == best.to; ++objects) {
+        for (const std::uint32_t k : holders_[from]) {
+          for (std::uint32_t outs = 1; outs <= kMostTogether; ++outs) {
+            if (objects > outs && objects - outs <= kMostTogether && objects > 2)
+              consider_exchanges(best, k, from, outs, objects - outs);
+          }
+        }
       }
       if (best.from == best.to) return;
       apply(best);
     }
   }
 
-  // Moves one object from the fullest target and a few from anywhere to anywhere; false if nothing can move.
-  bool kick() {
-    bool moved = false;
+  // Moves one object from the fullest target and a few from anywhere to anywhere, where they may go.
+  void kick() {
     const auto fullest_target = by_utilisation_.rbegin()->second;
     for (int i = 0; i < 3; ++i) {
       const auto from = i == 0 ? fullest_target : static_cast<std::uint32_t>(rng_.below(levels_.size()));
@@ -207,9 +217,7 @@ class Search {
       const std::uint32_t k = holders_[from][rng_.below(holders_[from].size())];
       if (levels_[to].available < bytes_of(k) || !admitted(k, to)) continue;
       apply({.reaches = 0, .from = from, .to = to, .out = k});
-      moved = true;
     }
-    return moved || left_ > 0;
   }
 
   std::span<const DemandClass> classes_;
@@ -219,10 +227,11 @@ class Search {
   std::uint64_t left_;
   Rng rng_;
   std::vector<std::vector<std::uint32_t>> holders_;  // per target: classes it holds, ascending, so descending by size
-  std::vector<std::vector<bool>> admits_;            // per pool, without and with degraded targets: who may hold its objects
+  std::vector<std::vector<bool>> admits_;            // per pool, without and with its second choice: who may hold its objects
   std::set<std::pair<double, std::uint32_t>> by_utilisation_;
   double smallest_inverse_ = std::numeric_limits<double>::infinity();
-  std::vector<Step>* journal_ = nullptr;
+  std::vector<Step> since_best_;  // steps that led away from the best placement seen
+  bool recording_ = false;
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Makes the fullest target less full, by moving one of its objects or exchanging it for a smaller one, until neither helps.
+// Makes the fullest target less full, by moving one of its objects or exchanging a few for others, until neither helps.
 //
 // Mixed sizes cannot be placed optimally in polynomial time; placing the largest first leaves the fullest target at most one
 // object above the mean, and this search takes most of that away. It works on classes: an object of a class may move to any

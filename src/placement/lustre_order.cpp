@@ -49,7 +49,7 @@ std::vector<std::uint32_t> lustre_order(const TargetTable& table, std::uint32_t 
   }
   const std::vector<std::uint32_t>& members = table.pools[pool].members;
   for (const std::uint32_t member : members) servers[table.targets[member].server].in_pool.push_back(member);
-  std::ranges::stable_sort(servers, [](const ServerMembers& a, const ServerMembers& b) {
+  std::ranges::sort(servers, [](const ServerMembers& a, const ServerMembers& b) {
     return a.targets != b.targets ? a.targets > b.targets : a.last < b.last;
   });
 

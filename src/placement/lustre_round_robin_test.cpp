@@ -128,7 +128,7 @@ TEST(LustreRoundRobin, ADefaultCountMayFallShort) {
 
 TEST(LustreRoundRobin, ExcludedTargetsAreSkipped) {
   TargetTable table = table_on({0, 0, 0, 0});
-  table.targets[2].exclusion = Exclusion::server_busy;
+  table.targets[2].exclusion = Exclusion::read_only;
   LustreRoundRobin policy({.seed = seed_drawing(4, {3})});
   EXPECT_THAT(assign(policy, table, std::vector<Demand>(5)).targets, ElementsAre(0, 1, 3, 0, 1));
 }

@@ -18,8 +18,9 @@ std::vector<std::uint32_t> alternating(const TargetTable& table, std::span<const
   std::vector<std::uint32_t> seen(table.servers.size());
   std::vector<std::pair<std::uint32_t, std::uint32_t>> ranked;
   for (const std::uint32_t at : members) ranked.emplace_back(seen[table.targets[at].server]++, at);
-  std::ranges::stable_sort(ranked, {}, &std::pair<std::uint32_t, std::uint32_t>::first);
+  std::ranges::sort(ranked);
   std::vector<std::uint32_t> order;
+  order.reserve(ranked.size());
   for (const auto& [rank, at] : ranked) order.push_back(at);
   return order;
 }
@@ -36,7 +37,7 @@ OnlineAllocator::OnlineAllocator(const TargetTable& table) {
   std::vector<std::vector<Membership>> memberships(table.targets.size());
   pools_.resize(table.pools.size());
   for (std::uint32_t pool = 0; pool < table.pools.size(); ++pool) {
-    for (const bool degraded : {false, true}) add_queues(table, pool, degraded, memberships);
+    for (const bool second : {false, true}) add_queues(table, pool, second, memberships);
   }
   for (const auto& own : memberships) {
     first_.push_back(static_cast<std::uint32_t>(memberships_.size()));
@@ -48,13 +49,13 @@ OnlineAllocator::OnlineAllocator(const TargetTable& table) {
   }
 }
 
-void OnlineAllocator::add_queues(const TargetTable& table, std::uint32_t pool, bool degraded,
+void OnlineAllocator::add_queues(const TargetTable& table, std::uint32_t pool, bool second,
                                  std::vector<std::vector<Membership>>& memberships) {
   std::map<std::uint64_t, std::vector<std::uint32_t>> by_capacity;
   for (const std::uint32_t at : table.pools[pool].members) {
     const Target& target = table.targets[at];
     // Targets that take nothing now may do so later.
-    if (target.degraded == degraded && target.capacity.count > 0) by_capacity[target.capacity.count].push_back(at);
+    if (target.second_choice() == second && target.capacity.count > 0) by_capacity[target.capacity.count].push_back(at);
   }
   if (by_capacity.size() > kMostCapacities) {
     std::map<std::uint64_t, std::vector<std::uint32_t>> coarse;
@@ -68,7 +69,7 @@ void OnlineAllocator::add_queues(const TargetTable& table, std::uint32_t pool, b
   for (auto& [capacity, members] : by_capacity) {
     const auto queue = static_cast<std::uint32_t>(queues_.size());
     for (std::uint32_t member = 0; member < members.size(); ++member) memberships[members[member]].push_back({queue, member});
-    (degraded ? pools_[pool].degraded : pools_[pool].sound).push_back(queue);
+    (second ? pools_[pool].second : pools_[pool].sound).push_back(queue);
     const auto count = static_cast<std::uint32_t>(members.size());
     queues_.push_back({std::move(members), BucketQueue(count)});
   }
@@ -82,19 +83,30 @@ void OnlineAllocator::leave(std::uint32_t target) {
 
 void OnlineAllocator::enter(std::uint32_t target) {
   const std::uint32_t bucket = BucketQueue::bucket_of(states_[target].utilisation(0));
-  for (const Membership& membership : memberships(target)) queues_[membership.queue].order.push(membership.member, bucket);
+  for (const Membership& membership : memberships(target)) {
+    Queue& queue = queues_[membership.queue];
+    queue.order.push(membership.member, bucket);
+    queue.most_available = std::max(queue.most_available, states_[target].available);
+  }
 }
 
 // The first of the queue that has room; others before it are put aside.
 std::uint32_t OnlineAllocator::first_with_room(Queue& queue, std::uint64_t bytes) {
+  if (queue.most_available < bytes) return BucketQueue::kNone;
   while (true) {
     const std::uint32_t member = queue.order.first();
-    if (member == BucketQueue::kNone) return BucketQueue::kNone;
+    if (member == BucketQueue::kNone) break;
     const std::uint32_t target = queue.members[member];
     if (states_[target].available >= bytes) return target;
     leave(target);
     aside_.push_back(target);
   }
+  // Nobody has room: the next file of this size need not look.
+  queue.most_available = 0;
+  for (const std::uint32_t target : queue.members) {
+    if (states_[target].usable) queue.most_available = std::max(queue.most_available, states_[target].available);
+  }
+  return BucketQueue::kNone;
 }
 
 std::uint32_t OnlineAllocator::take_best(std::span<const std::uint32_t> queues, std::uint64_t bytes) {
@@ -116,7 +128,7 @@ std::uint32_t OnlineAllocator::take_best(std::span<const std::uint32_t> queues, 
 
 std::uint32_t OnlineAllocator::take_best(const PoolQueues& pool, std::uint64_t bytes) {
   const std::uint32_t sound = take_best(pool.sound, bytes);
-  return sound != BucketQueue::kNone ? sound : take_best(pool.degraded, bytes);
+  return sound != BucketQueue::kNone ? sound : take_best(pool.second, bytes);
 }
 
 std::optional<Shortage> OnlineAllocator::place(const Demand& demand, std::vector<std::uint32_t>& targets) {

@@ -1,7 +1,7 @@
 // One file at a time, in well under a microsecond: for files that nobody predicted.
 //
 // Each object goes to the target that is least used with it, among those the file does not have yet. Bytes are reserved at once,
-// so the next file sees them; whoever knows better later says so by release() or set_used(). Equally used targets take turns,
+// so the next file sees them; whoever knows better later says so by release() or set_state(). Equally used targets take turns,
 // servers alternating, so that a burst of small files spreads over all of them.
 //
 // For files of one size this is as good as planning them together (balanced.hpp), but for the width of a bucket
@@ -55,17 +55,18 @@ class OnlineAllocator {
   struct Queue {
     std::vector<std::uint32_t> members;  // targets
     BucketQueue order;
+    std::uint64_t most_available = 0;  // no member has more; may be too much
   };
   struct PoolQueues {
-    std::vector<std::uint32_t> sound;     // queues
-    std::vector<std::uint32_t> degraded;  // asked when the sound ones are exhausted
+    std::vector<std::uint32_t> sound;   // queues
+    std::vector<std::uint32_t> second;  // asked when the sound ones are exhausted
   };
   struct Membership {
     std::uint32_t queue = 0;
     std::uint32_t member = 0;
   };
 
-  void add_queues(const TargetTable& table, std::uint32_t pool, bool degraded, std::vector<std::vector<Membership>>& memberships);
+  void add_queues(const TargetTable& table, std::uint32_t pool, bool second, std::vector<std::vector<Membership>>& memberships);
   std::span<const Membership> memberships(std::uint32_t target) const {
     return std::span(memberships_).subspan(first_[target], first_[target + 1] - first_[target]);
   }

@@ -1,6 +1,7 @@
 #include "placement/paper_policy.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include <fmt/format.h>
@@ -16,14 +17,14 @@ constexpr double kCostScale = 1e6;
 
 std::vector<std::uint32_t> members_of(const TargetTable& table, std::uint32_t pool) {
   Usable members = usable(table, pool);
-  members.sound.insert(members.sound.end(), members.degraded.begin(), members.degraded.end());
+  members.sound.insert(members.sound.end(), members.second.begin(), members.second.end());
   std::ranges::sort(members.sound);
   return members.sound;
 }
 
 double load_of(const TargetTable& table, std::uint32_t at) { return table.servers[table.targets[at].server].load.value_or(0); }
 
-flow::MinCostFlow::Cost scaled(double share) { return static_cast<flow::MinCostFlow::Cost>(share * kCostScale + 0.5); }
+flow::MinCostFlow::Cost scaled(double share) { return std::llround(share * kCostScale); }
 
 void set_offsets(Assignment& assignment, std::span<const Demand> demands) {
   assignment.offsets.reserve(demands.size() + 1);

@@ -59,8 +59,7 @@ TEST(PaperFlow, AUseOfTheTargetCountsLikeALoadOfTheServer) {
   // Costs: 0.4, 0.3, 0.5, 0.1.
   const std::vector<Demand> demands{{Bytes::mib(1), 2}};
   for (const bool sequential : {false, true}) {
-    const auto answer =
-        sequential ? PaperSequentialPolicy().assign(table, demands) : PaperFlowPolicy().assign(table, demands);
+    const auto answer = sequential ? PaperSequentialPolicy().assign(table, demands) : PaperFlowPolicy().assign(table, demands);
     ASSERT_TRUE(answer);
     EXPECT_THAT(targets_of(*answer, 0), UnorderedElementsAre(1, 3));
   }
@@ -86,8 +85,7 @@ TEST(PaperFlow, TooManyArcsAreRefused) {
   const auto answer = policy.assign(table, demands);
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().code, Errc::limit);
-  EXPECT_EQ(answer.error().message,
-            "policy 'paper' needs one arc for each file and target, 20022001 here: at most 20000000");
+  EXPECT_EQ(answer.error().message, "policy 'paper' needs one arc for each file and target, 20022001 here: at most 20000000");
 }
 
 TEST(PaperSequential, WithoutLoadItIsOptimal) {

@@ -33,8 +33,8 @@ inline void even_shares(TargetTable& table) {
 
 // Empty; target j on server j / per_server.
 inline TargetTable grid(std::uint32_t servers, std::uint32_t per_server, Bytes capacity = Bytes::gib(10)) {
-  std::vector<std::uint32_t> server_of;
-  for (std::uint32_t j = 0; j < servers * per_server; ++j) server_of.push_back(j / per_server);
+  std::vector<std::uint32_t> server_of(std::size_t{servers} * per_server);
+  for (std::uint32_t j = 0; j < server_of.size(); ++j) server_of[j] = j / per_server;
   TargetTable table = table_on(server_of, capacity);
   even_shares(table);
   return table;

@@ -15,12 +15,10 @@ namespace iez::placement {
 
 namespace {
 
-// Larger than any file system; keeps sums of a few million files from wrapping.
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 62U;
+constexpr std::size_t kSingleCuts = 32;
 
-struct PoolState {
-  std::uint32_t usable = 0;
-};
+// Larger than any file system.
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 62U;
 
 std::string describe(const Request& request) { return fmt::format("file '{}'", text::printable(request.name)); }
 
@@ -58,6 +56,11 @@ Result<void> check(const Request& request) {
   std::uint64_t start = 0;
   for (const RequestComponent& component : request.components) {
     if (component.end <= start) return complain("a component ends before it starts");
+    const std::uint64_t unit = component.stripe_size.value_or(model::kStripeAlignment).count;
+    if (component.end != model::Extent::kEof &&
+        (component.end % model::kStripeAlignment.count != 0 || (unit != 0 && component.end % unit != 0))) {
+      return complain(fmt::format("a component ends at {}: expected a multiple of 64 KiB and of its stripe size", component.end));
+    }
     start = component.end;
   }
   if (!request.components.empty() && start != model::Extent::kEof)
@@ -70,19 +73,38 @@ Result<void> check(const Request& request) {
   return {};
 }
 
+// What the stripe size must divide; 0: nothing.
+Bytes end_of(const model::Extent& extent) { return {extent.end == model::Extent::kEof ? 0 : extent.end}; }
+
+// For a component beyond the end of the file.
+Bytes usual_stripe_size(const model::Extent& extent) {
+  Bytes size = Bytes::mib(4);
+  while (size > model::kStripeAlignment && end_of(extent).count % size.count != 0) size.count /= 2;
+  return size;
+}
+
 struct Draft {
   std::vector<Planned> files;
+  std::vector<bool> size_given;  // per file
   std::vector<Demand> demands;
   std::vector<std::uint32_t> file_of;  // per demand
+};
+
+// Choosing stripes tries a hundred sizes: the last answer is kept.
+struct Sized {
+  Bytes bytes;
+  Bytes end;
+  std::uint32_t count = 0;
+  Stripes stripes;
 };
 
 class Planner {
  public:
   Planner(const TargetTable& table, std::span<const Request> requests)
-      : table_(table), requests_(requests), pools_(table.pools.size()) {
-    for (std::uint32_t pool = 0; pool < pools_.size(); ++pool) {
+      : table_(table), requests_(requests), usable_(table.pools.size()) {
+    for (std::uint32_t pool = 0; pool < usable_.size(); ++pool) {
       const Usable members = usable(table_, pool);
-      pools_[pool].usable = static_cast<std::uint32_t>(members.sound.size() + members.degraded.size());
+      usable_[pool] = static_cast<std::uint32_t>(members.sound.size() + members.second.size());
     }
   }
 
@@ -104,16 +126,18 @@ class Planner {
       Planned& file = draft.files[draft.file_of[i]];
       if (draft.demands[i] != alike || file.bytes != bytes) continue;
       // A given stripe size stays: it is what the request asked for.
-      if (requests_[file.request].stripe_size && requests_[file.request].components.empty()) {
+      if (draft.size_given[draft.file_of[i]]) {
         file.object_bytes = largest_object(file.bytes, file.stripe_size, stripes);
         draft.demands[i].count = stripes;
       } else {
-        const Stripes chosen = choose_stripes(file.bytes, stripes);
+        const Stripes chosen = sized(file.bytes, stripes, end_of(file.extent));
         file.stripe_size = chosen.size;
         file.object_bytes = chosen.object_bytes;
         draft.demands[i].count = chosen.count;
       }
       draft.demands[i].object_bytes = file.object_bytes;
+      draft.demands[i].per_target = per_target(draft.demands[i].count, file.pool);
+      file.overstriped = draft.demands[i].per_target > 1;
       file.stripes = draft.demands[i].count;
       file.reason.cut = CountCut::space;
     }
@@ -121,13 +145,24 @@ class Planner {
   }
 
  private:
+  const Stripes& sized(Bytes bytes, std::uint32_t count, Bytes end) const {
+    if (last_.count != count || last_.bytes != bytes || last_.end != end)
+      last_ = {bytes, end, count, choose_stripes(bytes, count, end)};
+    return last_.stripes;
+  }
+
+  // How often a file of so many stripes must use a target.
+  std::uint32_t per_target(std::uint32_t stripes, std::uint32_t pool) const {
+    return (stripes + usable_[pool] - 1) / usable_[pool];
+  }
+
   Result<void> add(std::uint32_t i, Draft& draft) const {
     const Request& request = requests_[i];
     IEZ_CHECK(check(request));
     for (const Piece& piece : pieces_of(request)) {
       const auto pool = table_.find_pool(piece.pool);
       if (!pool) return unknown_pool(request, piece.pool);
-      const std::uint32_t usable = pools_[*pool].usable;
+      const std::uint32_t usable = usable_[*pool];
       if (usable == 0) return fail(Errc::not_found, fmt::format("{}: {}", describe(request), nothing_usable(*pool)));
       Planned file{.request = i, .extent = piece.extent, .bytes = piece.bytes, .pool = *pool};
       file.reason.asked = piece.count == kAllTargets ? 0 : static_cast<std::uint32_t>(piece.count);
@@ -143,21 +178,23 @@ class Planner {
         file.reason.cut = CountCut::lustre_limit;
       }
       file.wanted = count;
+      file.overstriped = per_target(count, *pool) > 1;
+      draft.size_given.push_back(piece.stripe_size.has_value());
       if (piece.stripe_size) {
         auto stripes = fixed_stripes(piece.bytes, count, *piece.stripe_size);
         if (!stripes) return with_context(std::move(stripes).error(), describe(request));
         enter(file, *stripes, draft);
       } else if (piece.bytes.count > 0) {
-        enter(file, choose_stripes(piece.bytes, count), draft);
+        enter(file, sized(piece.bytes, count, end_of(piece.extent)), draft);
       } else {
-        file.stripe_size = Bytes::mib(4);
+        file.stripe_size = usual_stripe_size(piece.extent);
         draft.files.push_back(file);
       }
     }
     return {};
   }
 
-  static void enter(Planned file, const Stripes& stripes, Draft& draft) {
+  void enter(Planned file, const Stripes& stripes, Draft& draft) const {
     file.stripe_size = stripes.size;
     if (file.bytes.count == 0) {
       draft.files.push_back(file);
@@ -166,9 +203,9 @@ class Planner {
     if (stripes.count < file.wanted) file.reason.cut = CountCut::small_file;
     file.object_bytes = stripes.object_bytes;
     file.stripes = stripes.count;
-    const std::uint32_t per_target = (stripes.count + file.reason.usable - 1) / file.reason.usable;
-    file.overstriped = per_target > 1;
-    draft.demands.push_back({stripes.object_bytes, stripes.count, per_target, file.pool});
+    const std::uint32_t together = per_target(stripes.count, file.pool);
+    file.overstriped = together > 1;
+    draft.demands.push_back({stripes.object_bytes, stripes.count, together, file.pool});
     draft.file_of.push_back(static_cast<std::uint32_t>(draft.files.size()));
     draft.files.push_back(file);
   }
@@ -200,7 +237,8 @@ class Planner {
 
   const TargetTable& table_;
   std::span<const Request> requests_;
-  std::vector<PoolState> pools_;
+  std::vector<std::uint32_t> usable_;  // per pool: targets that take objects
+  mutable Sized last_;                 // files alike mostly come one after the other
 };
 
 Result<void> check_names(std::span<const Request> requests) {
@@ -214,22 +252,37 @@ Result<void> check_names(std::span<const Request> requests) {
   return {};
 }
 
+struct PoolNeed {
+  Bytes wanted;
+  Bytes available;
+  std::size_t targets = 0;
+};
+
+// What the files of a pool need, and what its usable targets have.
+PoolNeed need_of(const TargetTable& table, const Draft& draft, std::uint32_t pool) {
+  PoolNeed need;
+  for (std::size_t i = 0; i < draft.demands.size(); ++i) {
+    const Planned& file = draft.files[draft.file_of[i]];
+    if (file.pool == pool) need.wanted += file.bytes;
+  }
+  for (const std::uint32_t at : table.pools[pool].members) {
+    if (table.targets[at].exclusion != Exclusion::none) continue;
+    need.available += table.targets[at].available;
+    ++need.targets;
+  }
+  return need;
+}
+
 std::unexpected<Error> no_room(const TargetTable& table, std::span<const Request> requests, const Draft& draft,
                                std::size_t demand) {
   const Planned& file = draft.files[draft.file_of[demand]];
-  Bytes wanted;
-  for (const Planned& planned : draft.files) wanted += planned.bytes;
-  Bytes available;
-  std::size_t targets = 0;
-  for (const std::uint32_t at : table.pools[file.pool].members) {
-    if (table.targets[at].exclusion != Exclusion::none) continue;
-    available += table.targets[at].available;
-    ++targets;
-  }
-  return fail(
-      Errc::limit,
-      fmt::format("not enough space for {} ({}): all files together need {}, {} usable OSTs have {}; nothing was placed",
-                  describe(requests[file.request]), to_string(file.bytes), to_string(wanted), targets, to_string(available)));
+  const PoolNeed need = need_of(table, draft, file.pool);
+  const std::string& pool = table.pools[file.pool].name;
+  return fail(Errc::limit,
+              fmt::format("not enough space for {} ({}): {} need {}, {} usable OSTs have {}; nothing was placed",
+                          describe(requests[file.request]), to_string(file.bytes),
+                          pool.empty() ? std::string("all files together") : fmt::format("all files of pool '{}'", pool),
+                          to_string(need.wanted), need.targets, to_string(need.available)));
 }
 
 void take_over(const TargetTable& table, const Assignment& assignment, Draft& draft, Plan& plan) {
@@ -242,23 +295,13 @@ void take_over(const TargetTable& table, const Assignment& assignment, Draft& dr
       file.reason.cut = CountCut::policy;
       file.stripes = static_cast<std::uint32_t>(targets.size());
       file.object_bytes = largest_object(file.bytes, file.stripe_size, file.stripes);
+      draft.demands[i].count = file.stripes;
+      draft.demands[i].object_bytes = file.object_bytes;
     }
     file.first = plan.osts.size();
     for (const std::uint32_t at : targets) {
       plan.osts.push_back(table.targets[at].ost);
       plan.added[at] += file.object_bytes;
-    }
-  }
-  for (std::size_t i = 0; i < draft.demands.size(); ++i) {
-    Reason& reason = draft.files[draft.file_of[i]].reason;
-    reason.lowest = std::numeric_limits<double>::infinity();
-    for (const std::uint32_t at : assignment.of(i)) {
-      const Target& target = table.targets[at];
-      const double utilisation =
-          static_cast<double>((target.used + plan.added[at]).count) / static_cast<double>(target.capacity.count);
-      reason.lowest = std::min(reason.lowest, utilisation);
-      reason.highest = std::max(reason.highest, utilisation);
-      if (target.degraded) ++reason.degraded;
     }
   }
   plan.files = std::move(draft.files);
@@ -271,26 +314,55 @@ Result<Plan> plan_files(const TargetTable& table, std::span<const Request> reque
   const Planner planner(table, requests);
   IEZ_TRY(Draft draft, planner.draft());
   Assignment assignment;
-  while (true) {
+  for (std::size_t cuts = 0;; ++cuts) {
     IEZ_TRY(assignment, policy.assign(table, draft.demands));
     if (!assignment.shortage) break;
-    // Larger objects on fewer targets: half as many, or as many as found room.
     const std::size_t demand = assignment.shortage->demand;
-    const std::uint32_t half = draft.demands[demand].count / 2;
-    if (!planner.cut(draft, demand, half)) return no_room(table, requests, draft, demand);
+    const std::uint32_t pool = draft.demands[demand].pool;
+    const PoolNeed need = need_of(table, draft, pool);
+    if (need.wanted > need.available) return no_room(table, requests, draft, demand);
+    // Larger objects on fewer targets: as many as found room, but at least half. After many cuts of single kinds, all at once.
+    const std::uint32_t fewer = std::max(draft.demands[demand].count / 2, assignment.shortage->placed);
+    bool cut = planner.cut(draft, demand, fewer);
+    for (std::size_t i = 0; i < draft.demands.size() && cuts >= kSingleCuts; ++i) {
+      if (draft.demands[i].pool == pool) cut = planner.cut(draft, i, draft.demands[i].count / 2) || cut;
+    }
+    if (!cut) return no_room(table, requests, draft, demand);
   }
   Plan plan{.policy = std::string(policy.name())};
-  const std::vector<DemandClass> classes = make_classes(draft.demands);
-  plan.bound = lower_bound(table, classes, 256).value();
   take_over(table, assignment, draft, plan);
   plan.before = balance(table, {});
   plan.after = balance(table, plan.added);
+  refresh_reasons(plan, table);
   for (std::size_t j = 0; j < table.targets.size(); ++j) {
     const Target& target = table.targets[j];
     if (plan.added[j] > target.available && target.exclusion == Exclusion::none) plan.over.push_back(target.ost);
     if (target.exclusion != Exclusion::none) plan.avoided.push_back(target.ost);
   }
+  // A policy that does not heed space is not bound by it.
+  TargetTable open = plan.over.empty() ? TargetTable{} : table;
+  for (Target& target : open.targets) target.available = {kMostBytes};
+  plan.bound = lower_bound(plan.over.empty() ? table : open, make_classes(draft.demands), kBoundSizes).value();
   return plan;
+}
+
+void refresh_reasons(Plan& plan, const TargetTable& table) {
+  const std::vector<std::uint32_t> position = table.positions();
+  for (Planned& file : plan.files) {
+    Reason& reason = file.reason;
+    reason.lowest = file.stripes > 0 ? std::numeric_limits<double>::infinity() : 0;
+    reason.highest = 0;
+    reason.second_choice = 0;
+    for (const OstIndex ost : plan.osts_of(file)) {
+      const std::uint32_t at = position[ost.value];
+      const Target& target = table.targets[at];
+      const auto used = static_cast<double>((target.used + plan.added[at]).count);
+      const double utilisation = used / std::max(1.0, static_cast<double>(target.capacity.count));
+      reason.lowest = std::min(reason.lowest, utilisation);
+      reason.highest = std::max(reason.highest, utilisation);
+      if (target.second_choice()) ++reason.second_choice;
+    }
+  }
 }
 
 std::string to_string(const Reason& reason, std::uint32_t stripes) {
@@ -301,7 +373,9 @@ std::string to_string(const Reason& reason, std::uint32_t stripes) {
   text += stripes == 1 || reason.lowest == reason.highest
               ? fmt::format(", {:.1f} % full afterwards", 100 * reason.highest)
               : fmt::format(", {:.1f} to {:.1f} % full afterwards", 100 * reason.lowest, 100 * reason.highest);
-  if (reason.degraded > 0) text += fmt::format("; {} of them degraded, since the others did not suffice", reason.degraded);
+  if (reason.second_choice > 0)
+    text += fmt::format("; {} of them degraded or on a busy server, since the others did not suffice", reason.second_choice);
+  if (reason.moved > 0) text += fmt::format("; {} moved, since their OSTs failed or filled up", reason.moved);
   switch (reason.cut) {
     case CountCut::none:
       break;

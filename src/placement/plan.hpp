@@ -4,7 +4,9 @@
 // gives every choice a reason. It either plans all files or changes nothing and says which file cannot be planned and why.
 //
 // Degradations, each told in the reason: a count above the usable targets of the pool, or above what Lustre allows, is cut; a
-// file too small for its count gets fewer objects; where space is short on too many targets, the count is halved until it fits.
+// file too small for its count gets fewer objects; where space is short on too many targets, the count is lessened until it fits.
+//
+// Space is counted as if all objects of a file were as large as its largest, which is more by less than a stripe each.
 //
 // Thread safety: pure functions. Units: bytes; utilisations are 0 to 1.
 #pragma once
@@ -36,9 +38,10 @@ enum class CountCut : std::uint8_t {
 struct Reason {
   std::uint32_t asked = 0;  // stripes; 0: all
   CountCut cut = CountCut::none;
-  std::uint32_t usable = 0;    // targets to choose from, the degraded ones included
-  std::uint32_t degraded = 0;  // of the chosen
-  double lowest = 0;           // utilisation of the chosen targets when all is written
+  std::uint32_t usable = 0;         // targets to choose from
+  std::uint32_t second_choice = 0;  // of the chosen: degraded, or on a busy server
+  std::uint32_t moved = 0;          // objects that an earlier plan had on a target that failed or filled up
+  double lowest = 0;                // utilisation of the chosen targets when all is written
   double highest = 0;
 };
 
@@ -76,6 +79,9 @@ struct Plan {
 
 // "8 of 15 usable OSTs, which end between 41.2 % and 43.8 % full; asked for 20 stripes, but ..."
 std::string to_string(const Reason& reason, std::uint32_t stripes);
+
+// What the reasons say of utilisations, from the plan's added bytes and the table.
+void refresh_reasons(Plan& plan, const TargetTable& table);
 
 // The layout to set on the file, all its components together. REQUIRES: files are the components of one request.
 model::Layout layout_of(const Plan& plan, std::span<const Planned> files, const TargetTable& table);

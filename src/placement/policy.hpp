@@ -40,7 +40,6 @@ struct Assignment {
   std::vector<std::uint64_t> offsets;  // demands + 1: objects of demand i are targets[offsets[i]] to targets[offsets[i + 1] - 1]
   std::vector<std::uint32_t> targets;  // positions in the table, in stripe order
   std::optional<Shortage> shortage;    // set: nothing else is
-  std::optional<double> lower_bound;   // of the largest utilisation, where the policy computed one
 
   std::span<const std::uint32_t> of(std::size_t demand) const {
     return std::span(targets).subspan(offsets[demand], offsets[demand + 1] - offsets[demand]);

@@ -40,7 +40,7 @@ Result<Assignment> RandomPolicy::assign(const TargetTable& table, std::span<cons
     std::optional<Usable>& members = pools[demand.pool];
     if (!members) members = usable(table, demand.pool);
     const std::size_t sound = draw(members->sound, demand.count, demand.per_target, rng_, result.targets);
-    const std::size_t others = draw(members->degraded, demand.count - sound, demand.per_target, rng_, result.targets);
+    const std::size_t others = draw(members->second, demand.count - sound, demand.per_target, rng_, result.targets);
     if (sound + others == 0) return no_active_target(table, i, demand.pool);
     result.offsets.push_back(result.targets.size());
   }

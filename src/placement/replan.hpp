@@ -2,7 +2,8 @@
 //
 // Files that exist keep what they have. Of the others, an object on a target that takes no objects any more moves, and from a
 // target with less room left than is planned there as many objects move as do not fit, those of the last files first. Each goes
-// to the target that is least used with it, among those its file does not have. Everything else stays where it was.
+// to the target that is least used with it, among those its file does not have; if there are not enough of those, the file gets
+// fewer stripes, on the targets it keeps and the others that have room. Everything else stays where it was.
 //
 // Thread safety: pure function.
 #pragma once

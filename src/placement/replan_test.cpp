@@ -18,6 +18,7 @@ using testing::IsEmpty;
 
 std::vector<Request> requests_of(std::size_t files, Bytes bytes, std::int32_t count) {
   std::vector<Request> requests;
+  requests.reserve(files);
   for (std::size_t i = 0; i < files; ++i) requests.push_back(request_of("f" + std::to_string(i), bytes, count));
   return requests;
 }
@@ -116,12 +117,13 @@ TEST(Replan, ShortageIsAnErrorAndTellsTheFile) {
   const auto requests = requests_of(2, Bytes::gib(3), 3);
   const Plan plan = planned(table, requests);
   table.targets[1].exclusion = Exclusion::inactive;
+  for (const std::uint32_t at : {0U, 2U}) table.targets[at].available = Bytes::gib(2);
   const auto again = replan(plan, table, requests, {});
   ASSERT_FALSE(again);
   EXPECT_EQ(again.error().code, Errc::limit);
   EXPECT_EQ(again.error().message,
-            "file 'f0' cannot be planned anew: 1 of its 3 objects must move and only 0 other OSTs have 1.00 GiB for each; the "
-            "plan is unchanged");
+            "file 'f0' cannot be planned anew: its objects on OSTs that failed or filled up find no room elsewhere; the plan is "
+            "unchanged");
 }
 
 TEST(Replan, KeepsToThePoolAndPrefersTheSound) {
@@ -144,9 +146,12 @@ TEST(Replan, KeepsToThePoolAndPrefersTheSound) {
   again = replan(plan, table, requests, {});
   ASSERT_TRUE(again);
   EXPECT_EQ(again->plan.osts[0].value, 2U) << "degraded, but of the pool";
-  EXPECT_EQ(again->plan.files[0].reason.degraded, 1U);
+  EXPECT_EQ(again->plan.files[0].reason.second_choice, 1U);
   table.targets[2].exclusion = Exclusion::full;
-  EXPECT_FALSE(replan(plan, table, requests, {}));
+  again = replan(plan, table, requests, {});
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->plan.files[0].stripes, 1U) << "no target outside the pool";
+  EXPECT_EQ(again->plan.osts_of(again->plan.files[0])[0], kept);
 }
 
 TEST(Replan, OverstripedFiles) {
@@ -172,12 +177,14 @@ TEST(Replan, Properties) {
     for (Target& target : table.targets) fill(target, Bytes::mib(rng.below(10'000)));
     std::vector<Request> requests;
     const std::uint64_t files = rng.between(1, 30);
+    requests.reserve(files);
     for (std::uint64_t i = 0; i < files; ++i) {
-      requests.push_back(request_of(std::to_string(i), Bytes::mib(rng.between(1, 3000)), static_cast<std::int32_t>(rng.between(1, 10))));
+      requests.push_back(
+          request_of(std::to_string(i), Bytes::mib(rng.between(1, 3000)), static_cast<std::int32_t>(rng.between(1, 10))));
     }
     const Plan plan = planned(table, requests);
     std::vector<bool> created(plan.files.size());
-    for (std::size_t i = 0; i < created.size(); ++i) created[i] = rng.chance(0.3);
+    for (auto&& exists : created) exists = rng.chance(0.3);
     TargetTable now = table;
     for (Target& target : now.targets) {
       if (rng.chance(0.1)) target.exclusion = Exclusion::inactive;
@@ -194,11 +201,20 @@ TEST(Replan, Properties) {
     EXPECT_EQ(after, again->plan.added);
     std::set<std::uint32_t> differ;
     std::uint64_t moved = 0;
+    bool shrunk = false;
     for (std::uint32_t i = 0; i < plan.files.size(); ++i) {
       const auto was = plan.osts_of(plan.files[i]);
       const auto is = again->plan.osts_of(again->plan.files[i]);
-      ASSERT_EQ(was.size(), is.size());
       EXPECT_EQ(std::set<OstIndex>(is.begin(), is.end()).size(), is.size()) << "file " << i << " has a target twice";
+      if (is.size() != was.size()) {  // fewer stripes, where there was nowhere to go
+        ASSERT_LT(is.size(), was.size());
+        EXPECT_FALSE(created[i]);
+        EXPECT_EQ(again->plan.files[i].reason.cut, CountCut::space);
+        EXPECT_GE(again->plan.files[i].object_bytes.count * is.size(), plan.files[i].bytes.count);
+        differ.insert(i);
+        shrunk = true;
+        continue;
+      }
       for (std::size_t k = 0; k < was.size(); ++k) {
         const Target& target = now.targets[is[k].value];
         EXPECT_TRUE(created[i] || target.exclusion == Exclusion::none);
@@ -212,7 +228,9 @@ TEST(Replan, Properties) {
     }
     for (std::size_t j = 0; j < after.size(); ++j) EXPECT_LE(after[j], now.targets[j].available);
     EXPECT_EQ(std::vector<std::uint32_t>(differ.begin(), differ.end()), again->changed);
-    EXPECT_EQ(moved, again->moved_objects);
+    if (!shrunk) {
+      EXPECT_EQ(moved, again->moved_objects);
+    }
     for (const std::uint32_t i : again->changed) {
       const Reason& reason = again->plan.files[i].reason;
       EXPECT_GT(reason.lowest, 0);
@@ -224,6 +242,25 @@ TEST(Replan, Properties) {
   }
   EXPECT_GT(changed, 50);
   EXPECT_GT(failed, 0);
+}
+
+TEST(Replan, AFileOnAllTargetsLosesTheDeadOne) {
+  TargetTable table = paper_table();
+  const std::vector<Request> requests{request_of("wide", Bytes::gib(15), kAllTargets)};
+  const Plan plan = planned(table, requests);
+  ASSERT_EQ(plan.files[0].stripes, 15U);
+  table.targets[3].exclusion = Exclusion::inactive;
+  const auto again = replan(plan, table, requests, {});
+  ASSERT_TRUE(again) << again.error().message;
+  const Planned& file = again->plan.files[0];
+  ASSERT_EQ(file.stripes, 14U);
+  EXPECT_EQ(file.reason.cut, CountCut::space);
+  EXPECT_GE(file.object_bytes.count * 14, Bytes::gib(15).count);
+  const auto osts = again->plan.osts_of(file);
+  const std::set<OstIndex> distinct(osts.begin(), osts.end());
+  EXPECT_EQ(distinct.size(), 14U);
+  EXPECT_FALSE(distinct.contains(OstIndex{3}));
+  EXPECT_GE(again->plan.after.max_utilisation, again->plan.bound * (1 - 1e-9));
 }
 
 }  // namespace

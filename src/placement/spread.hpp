@@ -28,22 +28,25 @@ class Spread {
 
  private:
   std::vector<std::uint32_t> dense_;
-  std::vector<TargetCount> few_;  // used while dense_ is empty; in no order
+  std::vector<TargetCount> few_;  // used while dense_ is empty; ascending by target
+};
+
+struct Spreads {
+  std::vector<Spread> classes;
+  std::vector<bool> second_choice;   // per class: the sound targets were not enough
+  std::optional<Shortage> shortage;  // levels and spreads are void
 };
 
 // Places every class, the largest objects first. Per class the largest utilisation is as small as it can be after the classes
-// before; within that, objects go where they cost least (levels.hpp).
+// before; within that, objects go where they cost least (levels.hpp). Sound targets are used up before any second choice.
 //
-// Two ways lead there. A class with many objects is levelled at once by flow::water_fill, in time O(M log M) however many there
-// are. A class of few objects takes them one by one from an ordered index of the targets, O(log M) each; it heeds the largest
-// utilisation only through the cost, and local_search() mends what that leaves.
-//
-// On a shortage its demand is told, and levels and spreads are void.
-struct Spreads {
-  std::vector<Spread> classes;
-  std::vector<bool> degraded_too;  // per class: the sound targets were not enough
-  std::optional<Shortage> shortage;
-};
+// Two ways lead there. A class with many objects, or alone, is levelled at once by flow::water_fill, in time O(M log M) however
+// many there are. A class of few objects takes them one by one from an ordered index of the targets, O(log M) each; it heeds the
+// largest utilisation only through the cost, and local_search() mends what that leaves.
 Spreads spread_classes(std::span<const DemandClass> classes, Levels& levels);
+
+// Where room is so scarce that spread_classes() finds none for some class: every object goes to the target with the least room
+// that holds it, classes with the smallest choice of targets first. Even use is left to local_search().
+Spreads squeeze_classes(std::span<const DemandClass> classes, Levels& levels);
 
 }  // namespace iez::placement

@@ -42,20 +42,21 @@ Bytes largest_object(Bytes bytes, Bytes stripe_size, std::uint32_t count) {
   return {rounds * stripe_size.count + rest};
 }
 
-Stripes choose_stripes(Bytes bytes, std::uint32_t count) {
+Stripes choose_stripes(Bytes bytes, std::uint32_t count, Bytes end) {
   const std::uint64_t each = divide_up(bytes.count, count);
-  if (each <= kSmallest) return with_size(bytes, count, {divide_up(each, kUnit) * kUnit});
   Stripes best;
   const auto rank = [](const Stripes& stripes) {
     const double distance = std::abs(std::log2(static_cast<double>(stripes.size.count) / static_cast<double>(kPreferred)));
     return std::tuple(stripes.object_bytes.count, stripes.size.count % kMib != 0, distance);
   };
-  for (std::uint64_t size = kSmallest; size <= std::min(kLargest, divide_up(each, kUnit) * kUnit); size += kUnit) {
+  for (std::uint64_t size = each <= kSmallest ? kUnit : kSmallest; size <= std::min(kLargest, divide_up(each, kUnit) * kUnit);
+       size += kUnit) {
+    if (end.count % size != 0) continue;
     const Stripes stripes = with_size(bytes, count, {size});
     if (stripes.count < count) break;
     if (best.size.count == 0 || rank(stripes) < rank(best)) best = stripes;
   }
-  return best.size.count > 0 ? best : with_size(bytes, count, {kSmallest});
+  return best.size.count > 0 ? best : with_size(bytes, count, {kUnit});
 }
 
 Result<Stripes> fixed_stripes(Bytes bytes, std::uint32_t count, Bytes stripe_size) {

@@ -23,8 +23,9 @@ struct Stripes {
 };
 
 // A stripe size of a few MiB, multiple of 64 KiB, for which the largest object is smallest: whole MiB and near 4 MiB among
-// equals. A file too small to give each object 64 KiB gets fewer objects. REQUIRES: bytes > 0, 1 <= count <= 2000.
-Stripes choose_stripes(Bytes bytes, std::uint32_t count);
+// equals. A file too small to give each object 64 KiB gets fewer objects. Lustre wants the end of a component to be a multiple of
+// its stripe size: `end` is that end, or 0 for none. REQUIRES: bytes > 0, 1 <= count <= 2000, end a multiple of 64 KiB.
+Stripes choose_stripes(Bytes bytes, std::uint32_t count, Bytes end = {});
 
 // With the stripe size given; fails if Lustre would not take it.
 [[nodiscard]] Result<Stripes> fixed_stripes(Bytes bytes, std::uint32_t count, Bytes stripe_size);

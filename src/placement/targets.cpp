@@ -26,24 +26,38 @@ Exclusion exclusion_of(const model::Ost& ost) {
   return Exclusion::none;
 }
 
-std::vector<Server> make_servers(const model::Cluster& cluster, const TargetOptions& options) {
+// Of the largest bandwidth of all servers, from 0 to 1; servers that do not tell have what the others have on average.
+std::vector<double> bandwidths_of(const model::Cluster& cluster) {
+  double largest = 0;
+  for (const model::Oss& oss : cluster.servers) largest = std::max(largest, oss.bandwidth.value_or(BytesPerSecond{}).value);
+  std::vector<double> bandwidths;
+  bandwidths.reserve(cluster.servers.size());
   double known = 0;
-  std::size_t count = 0;
+  double count = 0;
   for (const model::Oss& oss : cluster.servers) {
-    if (!oss.bandwidth || !(oss.bandwidth->value > 0)) continue;
-    known += oss.bandwidth->value;
-    ++count;
+    // Bounded: a share of next to nothing would make its targets cost more than any number.
+    const double own = oss.bandwidth && oss.bandwidth->value > 0 ? std::max(oss.bandwidth->value / largest, 1e-6) : 0;
+    bandwidths.push_back(own);
+    known += own;
+    if (own > 0) ++count;
   }
-  const double usual = count > 0 ? known / static_cast<double>(count) : 1;
+  for (double& own : bandwidths) {
+    if (own == 0) own = count > 0 ? known / count : 1;
+  }
+  return bandwidths;
+}
+
+std::vector<Server> make_servers(const model::Cluster& cluster, const TargetOptions& options) {
+  const std::vector<double> bandwidths = bandwidths_of(cluster);
   std::vector<Server> servers;
   double sum = 0;
-  for (const model::Oss& oss : cluster.servers) {
+  for (std::size_t o = 0; o < cluster.servers.size(); ++o) {
+    const model::Oss& oss = cluster.servers[o];
     Server server{.name = oss.name};
     if (oss.cpu || oss.memory) {
       server.load = options.cpu_weight * oss.cpu.value_or(0) + options.memory_weight * oss.memory.value_or(0);
     }
-    const double bandwidth = oss.bandwidth && oss.bandwidth->value > 0 ? oss.bandwidth->value : usual;
-    server.share = bandwidth * std::clamp(1 - server.load.value_or(0), kLeastBandwidth, 1.0);
+    server.share = bandwidths[o] * std::clamp(1 - server.load.value_or(0), kLeastBandwidth, 1.0);
     sum += server.share;
     servers.push_back(std::move(server));
   }
@@ -53,17 +67,6 @@ std::vector<Server> make_servers(const model::Cluster& cluster, const TargetOpti
 
 bool over_limit(const model::Oss& oss, const TargetOptions& options) {
   return oss.cpu.value_or(0) > options.cpu_limit || oss.memory.value_or(0) > options.memory_limit;
-}
-
-// Busy servers are left out while another one remains.
-void exclude_busy(TargetTable& table, const model::Cluster& cluster, const TargetOptions& options) {
-  const auto busy = [&](const Target& target) { return over_limit(cluster.servers[target.server], options); };
-  const bool others = std::ranges::any_of(
-      table.targets, [&](const Target& target) { return target.exclusion == Exclusion::none && !busy(target); });
-  if (!others) return;
-  for (Target& target : table.targets) {
-    if (target.exclusion == Exclusion::none && busy(target)) target.exclusion = Exclusion::server_busy;
-  }
 }
 
 }  // namespace
@@ -84,8 +87,6 @@ std::string_view to_string(Exclusion exclusion) {
       return "of no size";
     case Exclusion::excluded:
       return "excluded";
-    case Exclusion::server_busy:
-      return "on a busy server";
   }
   return "unknown";
 }
@@ -95,6 +96,12 @@ std::optional<std::uint32_t> TargetTable::find_pool(std::string_view name) const
     if (pools[i].name == name) return i;
   }
   return std::nullopt;
+}
+
+std::vector<std::uint32_t> TargetTable::positions() const {
+  std::vector<std::uint32_t> result(targets.empty() ? 0 : std::size_t{targets.back().ost.value} + 1);
+  for (std::uint32_t j = 0; j < targets.size(); ++j) result[targets[j].ost.value] = j;
+  return result;
 }
 
 Result<TargetTable> make_targets(const model::Cluster& cluster, const TargetOptions& options) {
@@ -107,11 +114,15 @@ Result<TargetTable> make_targets(const model::Cluster& cluster, const TargetOpti
   table.servers = make_servers(cluster, options);
   std::map<OstIndex, std::uint32_t> position;
   std::vector<const model::Ost*> osts;
+  osts.reserve(cluster.osts.size());
   for (const model::Ost& ost : cluster.osts) osts.push_back(&ost);
   std::ranges::sort(osts, {}, &model::Ost::index);
   TargetPool everything;
   for (const model::Ost* ost : osts) {
     const auto at = static_cast<std::uint32_t>(table.targets.size());
+    if (ost->index.value > kMaxOstIndex) {
+      return fail(Errc::invalid_argument, fmt::format("OST index {}: expected at most {}", ost->index.value, kMaxOstIndex));
+    }
     if (!position.emplace(ost->index, at).second) {
       return fail(Errc::invalid_argument, fmt::format("OST {} occurs twice in the cluster", ost->index.value));
     }
@@ -123,6 +134,7 @@ Result<TargetTable> make_targets(const model::Cluster& cluster, const TargetOpti
     target.used = model::used(*ost);
     target.available = std::min(ost->available, ost->total);
     target.degraded = ost->state.degraded;
+    target.busy = over_limit(cluster.servers[ost->oss], options);
     target.exclusion = exclusion_of(*ost);
     table.targets.push_back(target);
     everything.members.push_back(at);
@@ -162,7 +174,6 @@ Result<TargetTable> make_targets(const model::Cluster& cluster, const TargetOpti
     IEZ_TRY(const std::uint32_t at, find(ost, "the list of excluded OSTs"));
     table.targets[at].exclusion = Exclusion::excluded;
   }
-  exclude_busy(table, cluster, options);
   return table;
 }
 
@@ -171,7 +182,7 @@ Usable usable(const TargetTable& table, std::uint32_t pool) {
   for (const std::uint32_t at : table.pools[pool].members) {
     const Target& target = table.targets[at];
     if (target.exclusion != Exclusion::none) continue;
-    (target.degraded ? result.degraded : result.sound).push_back(at);
+    (target.second_choice() ? result.second : result.sound).push_back(at);
   }
   return result;
 }

@@ -23,13 +23,12 @@ namespace iez::placement {
 // Why a target takes no new objects.
 enum class Exclusion : std::uint8_t {
   none,
-  inactive,     // the MDS does not create objects there
-  read_only,    //
-  no_create,    // by order of the administrator
-  full,         // nothing is available, or all that is has been reserved
-  no_size,      // its capacity is unknown or zero
-  excluded,     // the caller said so
-  server_busy,  // its server is over a limit of CPU or memory
+  inactive,   // the MDS does not create objects there
+  read_only,  //
+  no_create,  // by order of the administrator
+  full,       // nothing is available, or all that is has been reserved
+  no_size,    // its capacity is unknown or zero
+  excluded,   // the caller said so
 };
 std::string_view to_string(Exclusion exclusion);
 
@@ -41,7 +40,11 @@ struct Target {
   Bytes available;  // to new objects: what the target offers less what others have reserved
   Bytes reserved;   // of `used`: about to be written by others
   bool degraded = false;
+  bool busy = false;  // its server is over a limit of CPU or memory
   Exclusion exclusion = Exclusion::none;
+
+  // Taken only when the others do not suffice.
+  bool second_choice() const { return degraded || busy; }
 };
 
 struct Server {
@@ -63,6 +66,9 @@ struct TargetTable {
   std::vector<TargetPool> pools;
 
   std::optional<std::uint32_t> find_pool(std::string_view name) const;  // "" is kAnyPool
+
+  // Element i is the position of OST i; meaningless where there is none.
+  std::vector<std::uint32_t> positions() const;
 };
 
 struct Reservation {
@@ -73,20 +79,22 @@ struct Reservation {
 struct TargetOptions {
   std::vector<OstIndex> excluded;
   std::vector<Reservation> reservations;  // of other applications; several for one OST add up
-  double cpu_limit = 0.95;                // a server above it takes no new objects, unless all are above
+  double cpu_limit = 0.95;                // the targets of a server above it are second choice
   double memory_limit = 0.98;
   double cpu_weight = 0.5;  // of the load that lessens a server's share
   double memory_weight = 0.5;
 };
 
-// Fails for an OST index that occurs twice, a server that is not there, a pool with an unknown OST, an excluded or reserved OST
-// that is unknown, or a limit that is no share.
+inline constexpr std::uint32_t kMaxOstIndex = 999'999;  // far beyond what Lustre has
+
+// Fails for an OST index that occurs twice or is absurd, a server that is not there, a pool with an unknown OST, an excluded or
+// reserved OST that is unknown, or a limit that is no share.
 [[nodiscard]] Result<TargetTable> make_targets(const model::Cluster& cluster, const TargetOptions& options);
 
-// Members of the pool that take objects: the sound ones first choice, the degraded ones when those are not enough.
+// Members of the pool that take objects: the first choice, and what is taken when that is not enough.
 struct Usable {
   std::vector<std::uint32_t> sound;
-  std::vector<std::uint32_t> degraded;
+  std::vector<std::uint32_t> second;  // degraded, or on a busy server
 };
 Usable usable(const TargetTable& table, std::uint32_t pool);
 

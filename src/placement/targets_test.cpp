@@ -52,12 +52,13 @@ TEST(Targets, EveryReasonToLeaveOneOut) {
   cluster.osts[6].state.degraded = true;
   const TargetTable table = targets_of(cluster, {.excluded = {{5}}});
   std::vector<Exclusion> found;
+  found.reserve(table.targets.size());
   for (const Target& target : table.targets) found.push_back(target.exclusion);
   EXPECT_THAT(found, ElementsAre(Exclusion::inactive, Exclusion::read_only, Exclusion::no_create, Exclusion::full,
                                  Exclusion::no_size, Exclusion::excluded, Exclusion::none, Exclusion::none));
   const Usable members = usable(table, kAnyPool);
   EXPECT_THAT(members.sound, ElementsAre(7));
-  EXPECT_THAT(members.degraded, ElementsAre(6));
+  EXPECT_THAT(members.second, ElementsAre(6));
 }
 
 TEST(Targets, NamesOfExclusions) {
@@ -68,7 +69,6 @@ TEST(Targets, NamesOfExclusions) {
   EXPECT_EQ(to_string(Exclusion::full), "full");
   EXPECT_EQ(to_string(Exclusion::no_size), "of no size");
   EXPECT_EQ(to_string(Exclusion::excluded), "excluded");
-  EXPECT_EQ(to_string(Exclusion::server_busy), "on a busy server");
 }
 
 TEST(Targets, ReservationsAddUpAndCanFill) {
@@ -120,20 +120,23 @@ TEST(Targets, ALoadedServerKeepsATenth) {
   EXPECT_EQ(table.targets[0].exclusion, Exclusion::none) << "at the limit is not above it";
 }
 
-TEST(Targets, BusyServersAreLeftOutWhileAnotherRemains) {
+TEST(Targets, BusyServersAreSecondChoice) {
   model::Cluster cluster = cluster_of(3, 1);
   cluster.servers[0].cpu = 0.96;
   cluster.servers[1].memory = 0.99;
-  TargetTable table = targets_of(cluster);
-  EXPECT_EQ(table.targets[0].exclusion, Exclusion::server_busy);
-  EXPECT_EQ(table.targets[1].exclusion, Exclusion::server_busy);
-  EXPECT_EQ(table.targets[2].exclusion, Exclusion::none);
-  // The only other one takes nothing: better a busy server than none.
-  cluster.osts[2].state.active = false;
-  table = targets_of(cluster);
+  const TargetTable table = targets_of(cluster);
+  EXPECT_THAT(usable(table, kAnyPool).sound, ElementsAre(2));
+  EXPECT_THAT(usable(table, kAnyPool).second, ElementsAre(0, 1));
   EXPECT_EQ(table.targets[0].exclusion, Exclusion::none);
-  EXPECT_EQ(table.targets[1].exclusion, Exclusion::none);
-  EXPECT_EQ(table.targets[2].exclusion, Exclusion::inactive);
+}
+
+TEST(Targets, AbsurdBandwidthsStayShares) {
+  model::Cluster cluster = cluster_of(3, 1);
+  cluster.servers[0].bandwidth = cluster.servers[1].bandwidth = BytesPerSecond{1e308};
+  cluster.servers[2].bandwidth = BytesPerSecond{1e-308};
+  const TargetTable table = targets_of(cluster);
+  EXPECT_NEAR(table.servers[0].share, 0.5, 1e-5);
+  EXPECT_GT(table.servers[2].share, 0);
 }
 
 TEST(Targets, WhatMakesNoSenseIsNamed) {
@@ -152,7 +155,8 @@ TEST(Targets, WhatMakesNoSenseIsNamed) {
   EXPECT_EQ(complaint(pools), "a pool has no name");
   const model::Cluster sound = cluster_of(1, 2);
   EXPECT_EQ(complaint(sound, {.excluded = {{5}}}), "the list of excluded OSTs names OST 5, which the cluster does not have");
-  EXPECT_EQ(complaint(sound, {.reservations = {{{6}, Bytes::mib(1)}}}), "a reservation names OST 6, which the cluster does not have");
+  EXPECT_EQ(complaint(sound, {.reservations = {{{6}, Bytes::mib(1)}}}),
+            "a reservation names OST 6, which the cluster does not have");
   EXPECT_THAT(complaint(sound, {.cpu_limit = 1.5}), HasSubstr("the CPU limit is 1.5: expected a share from 0 to 1"));
   EXPECT_THAT(complaint(sound, {.memory_limit = -0.1}), HasSubstr("the memory limit is -0.1"));
   EXPECT_THAT(complaint(sound, {.cpu_weight = std::numeric_limits<double>::quiet_NaN()}), HasSubstr("the CPU weight is nan"));

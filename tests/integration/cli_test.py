@@ -17,7 +17,8 @@ DATA = pathlib.Path(os.environ.get("IEZ_TEST_DATA", ROOT / "tests/fixtures"))
 CAPTURES = DATA / "captures"
 LAYOUT = DATA / "lustre-2.17.0/xattr/pfl.lustre.lov.bin"
 
-COMMANDS = (("status",), ("top",), ("layout",), ("layout", "show"), ("layout", "set"), ("bench",), ("completion",), ("help",))
+COMMANDS = (("status",), ("top",), ("layout",), ("layout", "show"), ("layout", "set"), ("place",), ("place", "explain"),
+            ("contention",), ("advise",), ("tune",), ("bench",), ("completion",), ("help",))
 # Each prints data, and nothing on stderr.
 SOUND = (("status", "--root", "lustre-2.10.1"), ("top", "--root", "lustre-2.10.1"), ("layout", "show", "--raw", LAYOUT),
          ("layout", "set", "--dry-run", "-c", "2", "-S", "1M", "somewhere"), ("bench",))
@@ -325,7 +326,7 @@ class Completion(Case):
     def test_offers(self):
         levels = ["debug", "error", "info", "off", "warning"]
         for words, offered in (
-            (("iez", ""), ["bench", "completion", "help", "layout", "status", "top"]),
+            (("iez", ""), ["advise", "bench", "completion", "contention", "help", "layout", "place", "status", "top", "tune"]),
             (("iez", "st"), ["status"]),
             (("iez", "zz"), []),
             (("iez", "--log"), ["--log-format", "--log-level"]),
@@ -359,7 +360,9 @@ class Completion(Case):
 
         everywhere = told()  # the options of iez itself may stand behind any command
         for command in COMMANDS:
-            self.assertEqual(set(self.complete("iez", *command, "--")), told(*command) | everywhere, command)
+            # The options of a command may stand behind its subcommands, too.
+            above = set().union(*(told(*command[:n]) for n in range(1, len(command))))
+            self.assertEqual(set(self.complete("iez", *command, "--")), told(*command) | above | everywhere, command)
 
     def test_it_is_registered(self):
         result = subprocess.run(["bash", "--norc", "-c", "source /dev/stdin; complete -p iez"], input=self.script, capture_output=True, text=True,

@@ -112,6 +112,7 @@ def printed_keys(*runs):
 
 
 PAGES = sorted(path.stem for path in MAN.glob("*.1"))
+BATCH = ("--cluster", ROOT / "examples/clusters/iez-testbed.toml", "--requests", ROOT / "examples/requests/ior-count8.csv")
 AFTER = ("--json", "--root", "lustre-2.17.0-after")
 JSON_RUNS = {
     "iez-status": [("status", "--json", "--root", root) for root in ("lustre-2.10.1", "lustre-2.17.0-after", "get_param/valid_mds.txt")]
@@ -122,6 +123,13 @@ JSON_RUNS = {
                 ("top", "--json", "--root", "get_param/2.14.0_ddn162_job_stats.txt")],
     "iez-layout": [("layout", "show", "--raw", "--json", *LAYOUTS), ("layout", "set", "--dry-run", "--json", "--osts", "3,1", "x"),
                    ("layout", "set", "--dry-run", "--json", "-E", "1M:mdt", "-E", "eof:count=2", "x")],
+    "iez-contention": [("contention", "--json", "--osts", "480", "--stripes", "160", "--max-load", "2"), ("contention", *AFTER),
+                       ("contention", *AFTER, "--watch", "--every", "50ms", "--count", "1")],
+    "iez-advise": [("advise", "--json", "--machine", "lscratchc", "--ranks", "4096", "--bytes", "4T", "--per-process")],
+    "iez-tune": [("tune", "--json", "--counts", "1,2", "--sizes", "1M", *extra, "--", "echo", "5 MB/s")
+                 for extra in ((), ("--dry-run",))],
+    "iez-place": [("place", "--json", *BATCH), ("place", "--json", "--compare", "--seeds", "2", *BATCH),
+                  ("place", "--json", "--exclude", "3", *BATCH, "explain", "ior.03")],
     "iez-bench": [("bench", "--json"), ("bench", "--quick", "--json", "lustre-parse"), ("bench", "--measure", JOB_STATS)],
 }
 
