@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What `make demo` shows: iez on captures of real Lustre servers. Needs no Lustre, no root, and changes nothing.
+# What `make demo` shows: iez on captures of real Lustre servers, and on a made-up testbed. Needs no Lustre, no root, and changes nothing.
 # IEZ is the program; by default the one that `make demo` builds.
 set -euo pipefail
 
@@ -20,6 +20,7 @@ step() {
 }
 
 readonly CAPTURES=tests/fixtures/captures
+readonly EXAMPLES=examples
 
 printf 'iez is %s; the commands run in %s\n' "$iez_program" "$PWD"
 
@@ -35,6 +36,15 @@ step 'Where the two largest jobs are' \
   "iez top --root $CAPTURES/lustre-2.17.0-after --per ost --limit 2"
 step 'How a progressive file is striped, from the bytes of its attribute' \
   'iez layout show --raw tests/fixtures/lustre-2.17.0/xattr/pfl.lustre.lov.bin'
+step 'Where 32 files about to be written should go, so that all OSTs end equally full' \
+  "iez place -c $EXAMPLES/clusters/iez-testbed.toml -q $EXAMPLES/requests/hacc-and-ior.csv --limit 4"
+step 'Six policies on the same files, on four batches; 1 is perfectly even' \
+  "iez place --compare -c $EXAMPLES/clusters/iez-testbed.toml -q $EXAMPLES/requests/ior-count8.csv -q $EXAMPLES/requests/ior-count4.csv \
+    -q $EXAMPLES/requests/hacc-count8.csv -q $EXAMPLES/requests/hacc-and-ior.csv"
+step 'Ten jobs of 160 stripes on 480 OSTs: how many share one' \
+  'iez contention --osts 480 --stripes 160 --jobs 10'
+step 'A stripe count that is fast, and leaves others alone' \
+  'iez advise --machine lscratchc --ranks 1024 --ranks-per-node 16 --bytes 400G --shared --others 160,160,160'
 step 'For programs: one line of JSON, here its front' \
   "iez top --root $CAPTURES/lustre-2.17.0-after --job dd.1000 --json | cut -c 1-300"
 

@@ -1,6 +1,7 @@
 #include "placement/bounds.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace iez::placement {
@@ -92,7 +93,7 @@ struct Pair {
 };
 
 constexpr std::size_t kPairSizes = 12;
-constexpr std::size_t kPairTargets = 2048;
+constexpr std::size_t kPairTargets = 512;
 
 std::vector<Pair> pairs_of(std::span<const DemandClass> classes, std::span<const std::uint64_t> taus) {
   std::vector<std::uint64_t> sizes;
@@ -137,30 +138,19 @@ class Feasibility {
     return true;
   }
 
-  // The small objects that fit beside the large ones, at most. Which target takes how many large ones is left open: a large
-  // object is priced at the small ones it displaces (a Lagrangian relaxation), and each target takes what pays best.
+  // Whether the small objects fit beside the large ones. Which target takes how many large ones is left open: a large object is
+  // priced in small ones, and each target takes what pays best (a Lagrangian relaxation). Every price gives a bound; the best is
+  // near the one at which large objects cost what they displace.
   bool holds(double lambda, const Pair& pair) const {
-    const double price = static_cast<double>(pair.large) / static_cast<double>(pair.small);
-    double small = 0;
-    for (const Room& room : rooms_) {
-      const double most = std::clamp(lambda * room.capacity - room.used, 0.0, room.available) + 1;
-      auto bytes = static_cast<std::uint64_t>(most);
-      double best = 0;
-      for (std::uint32_t large = 0;; ++large) {
-        const double paid = price * large;
-        const std::uint64_t places = bytes / pair.small;
-        best = std::max(best, static_cast<double>(places) + paid);
-        if (bytes < pair.large) break;
-        bytes -= pair.large;
-        if (large == kMostLarge) {  // what is left might pay to the last byte
-          best = most / static_cast<double>(pair.small);
-          break;
-        }
-      }
-      small += best;
-    }
-    // Sums of prices round; the bound must not profit.
-    return small - pair.large_objects * price >= pair.small_objects - 1e-6 * (1 + small * 1e-6);
+    const double even = static_cast<double>(pair.large) / static_cast<double>(pair.small);
+    return std::ranges::all_of(std::array{0.0, 0.01, -0.01, 0.02, -0.02, 0.04, -0.04, 0.08, -0.08, 0.16, -0.16},
+                               [&](double more) {
+                                 const double price = even * (1 + more);
+                                 double small = 0;
+                                 for (const Room& room : rooms_) small += best_pay(room, lambda, pair, price);
+                                 // Sums of prices round; the bound must not profit.
+                                 return small - pair.large_objects * price >= pair.small_objects - 1e-6 * (1 + small * 1e-6);
+                               });
   }
 
   // The smallest lambda from low on that is feasible. REQUIRES: low is not.
@@ -176,6 +166,22 @@ class Feasibility {
   }
 
  private:
+  // The most that the target can pay: small objects, and large ones at their price.
+  static double best_pay(const Room& room, double lambda, const Pair& pair, double price) {
+    const double most = std::clamp(lambda * room.capacity - room.used, 0.0, room.available) + 1;
+    auto bytes = static_cast<std::uint64_t>(most);
+    double best = 0;
+    for (std::uint32_t large = 0;; ++large) {
+      const std::uint64_t places = bytes / pair.small;
+      best = std::max(best, static_cast<double>(places) + price * large);
+      if (bytes < pair.large) return best;
+      bytes -= pair.large;
+      // What is left might pay to the last byte, in whichever size pays more.
+      if (large == kMostLarge)
+        return std::max(most / static_cast<double>(pair.small), most / static_cast<double>(pair.large) * price);
+    }
+  }
+
   static constexpr std::uint32_t kMostLarge = 256;  // looked at per target
 
   std::vector<Room> rooms_;

@@ -29,8 +29,8 @@ Assignment assign(Policy& policy, const TargetTable& table, const std::vector<De
 }
 
 // Penalties of a table by hand.
-class Penalties : public testing::Test {
- protected:
+// A struct: its tests speak of its members all the time.
+struct Penalties : public testing::Test {
   void start(const std::vector<std::uint32_t>& servers, const std::vector<std::uint64_t>& units) {
     table = table_on(servers);
     see(units);
@@ -45,6 +45,7 @@ class Penalties : public testing::Test {
 
   std::vector<std::uint64_t> weights() const {
     std::vector<std::uint64_t> result;
+    result.reserve(table.targets.size());
     for (std::uint32_t i = 0; i < table.targets.size(); ++i) result.push_back(penalties.weight(view, i));
     return result;
   }
