@@ -141,7 +141,8 @@ std::string bar_chart(std::span<const Bar> bars, unsigned width, const Terminal&
     const double share = std::isfinite(bar.value) && largest > 0 ? bar.value / largest : 0;
     const std::string blocks = filled(share, width, terminal);
     std::string line = padded(text::printable(bar.label), label_width) + "  " + blocks;
-    if (!bar.note.empty()) line += (blocks.empty() ? "" : " ") + text::printable(bar.note);
+    if (!bar.note.empty() && !blocks.empty()) line += ' ';
+    line += text::printable(bar.note);
     line.erase(line.find_last_not_of(' ') + 1);
     out += line + '\n';
   }

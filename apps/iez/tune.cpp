@@ -108,7 +108,10 @@ std::string setstripe_for(const contention::Setting& setting, const TuneOptions&
 
 std::string command_line(const std::vector<std::string>& arguments) {
   std::string line;
-  for (const std::string& argument : arguments) line += (line.empty() ? "" : " ") + shell_word(argument);
+  for (const std::string& argument : arguments) {
+    if (!line.empty()) line += ' ';
+    line += shell_word(argument);
+  }
   return line;
 }
 

@@ -38,6 +38,7 @@ Cluster accepted(std::string_view text) {
 
 std::vector<std::uint32_t> indices(const std::vector<OstIndex>& osts) {
   std::vector<std::uint32_t> out;
+  out.reserve(osts.size());
   for (const OstIndex ost : osts) out.push_back(ost.value);
   return out;
 }

@@ -188,12 +188,41 @@ class Feasibility {
   std::vector<double> sorted_;
 };
 
+// Files that want every target there is leave no choice.
+struct Forced {
+  std::vector<double> bytes;        // per target
+  std::vector<DemandClass> others;  // what is left to choose
+};
+
+Forced forced_by(const TargetTable& table, std::span<const DemandClass> classes) {
+  Forced forced{.bytes = std::vector<double>(table.targets.size()), .others = {}};
+  std::vector<std::size_t> takers(table.pools.size());
+  for (std::uint32_t pool = 0; pool < table.pools.size(); ++pool) {
+    const Usable members = usable(table, pool);
+    takers[pool] = members.sound.size() + members.second.size();
+  }
+  for (const DemandClass& group : classes) {
+    const Demand& demand = group.demand;
+    if (demand.count < demand.per_target * takers[demand.pool]) {
+      forced.others.push_back(group);
+      continue;
+    }
+    const double bytes = static_cast<double>(group.most_per_target()) * static_cast<double>(demand.object_bytes.count);
+    for (const std::uint32_t at : table.pools[demand.pool].members) {
+      if (table.targets[at].exclusion == Exclusion::none) forced.bytes[at] += bytes;
+    }
+  }
+  return forced;
+}
+
 }  // namespace
 
 double LowerBound::value() const { return std::max({existing, linear, integral}); }
 
-LowerBound lower_bound(const TargetTable& table, std::span<const DemandClass> classes, std::size_t sizes) {
+LowerBound lower_bound(const TargetTable& table, std::span<const DemandClass> all_classes, std::size_t sizes) {
   LowerBound bound;
+  const Forced forced = forced_by(table, all_classes);
+  const std::span<const DemandClass> classes = forced.others;
   std::vector<bool> wanted(table.pools.size());
   for (const DemandClass& group : classes) wanted[group.demand.pool] = true;
   std::vector<bool> within(table.targets.size());
@@ -206,11 +235,12 @@ LowerBound lower_bound(const TargetTable& table, std::span<const DemandClass> cl
     const Target& target = table.targets[j];
     if (target.capacity.count == 0) continue;
     const auto capacity = static_cast<double>(target.capacity.count);
-    const auto used = static_cast<double>(target.used.count);
+    const double used = static_cast<double>(target.used.count) + forced.bytes[j];
     bound.existing = std::max(bound.existing, used / capacity);
     if (!within[j] || target.exclusion != Exclusion::none) continue;
-    rooms.push_back({capacity, used, static_cast<double>(target.available.count)});
+    rooms.push_back({capacity, used, std::max(0.0, static_cast<double>(target.available.count) - forced.bytes[j])});
   }
+  bound.linear = bound.integral = bound.existing;
   if (classes.empty() || rooms.empty()) return bound;
 
   const double overlap = sizes > 0 ? overlap_bound(classes, rooms) : 0;

@@ -13,6 +13,8 @@
 // want almost all targets must meet on some: a set of files has at least m - sum (m - c_i) targets in common, and as many targets
 // must have room for the sum of their objects.
 //
+// Files that want every target leave no choice, and count as used.
+//
 // Complexity: O(T M log M) with T some 50 steps of bisection, and one step for every size that does not raise the bound.
 //
 // Thread safety: pure functions.
@@ -28,7 +30,7 @@ namespace iez::placement {
 inline constexpr std::size_t kBoundSizes = 32;  // enough in practice: more cost time and hardly raise the bound
 
 struct LowerBound {
-  double existing = 0;  // the fullest target as it is
+  double existing = 0;  // the fullest target as it is, with the files that want every target
   double linear = 0;
   double integral = 0;
 

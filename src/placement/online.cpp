@@ -45,7 +45,16 @@ OnlineAllocator::OnlineAllocator(const TargetTable& table) {
   }
   first_.push_back(static_cast<std::uint32_t>(memberships_.size()));
   for (const std::uint32_t target : alternating(table, table.pools[kAnyPool].members)) {
-    if (states_[target].usable) enter(target);
+    if (!states_[target].usable) continue;
+    enter(target);
+    note_room(target);
+  }
+}
+
+void OnlineAllocator::note_room(std::uint32_t target) {
+  for (const Membership& membership : memberships(target)) {
+    std::uint64_t& most = queues_[membership.queue].most_available;
+    most = std::max(most, states_[target].available);
   }
 }
 
@@ -84,9 +93,7 @@ void OnlineAllocator::leave(std::uint32_t target) {
 void OnlineAllocator::enter(std::uint32_t target) {
   const std::uint32_t bucket = BucketQueue::bucket_of(states_[target].utilisation(0));
   for (const Membership& membership : memberships(target)) {
-    Queue& queue = queues_[membership.queue];
-    queue.order.push(membership.member, bucket);
-    queue.most_available = std::max(queue.most_available, states_[target].available);
+    queues_[membership.queue].order.push(membership.member, bucket);
   }
 }
 
@@ -162,6 +169,7 @@ void OnlineAllocator::release(std::uint32_t target, Bytes bytes) {
   state.used -= count;
   state.available += count;
   if (state.usable) enter(target);
+  note_room(target);
 }
 
 void OnlineAllocator::set_state(std::uint32_t target, Bytes used, Bytes available, bool usable) {
@@ -171,6 +179,7 @@ void OnlineAllocator::set_state(std::uint32_t target, Bytes used, Bytes availabl
   state.available = available.count;
   state.usable = usable;
   if (usable) enter(target);
+  note_room(target);
 }
 
 }  // namespace iez::placement

@@ -75,6 +75,7 @@ class OnlineAllocator {
   std::uint32_t take_best(std::span<const std::uint32_t> queues, std::uint64_t bytes);
   void leave(std::uint32_t target);
   void enter(std::uint32_t target);
+  void note_room(std::uint32_t target);  // what is available there grew
 
   std::vector<State> states_;
   std::vector<Queue> queues_;
