@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "config/cluster_toml.hpp"
 #include "contention_live.hpp"
+#include "file_system.hpp"
 #include "json.hpp"
 #include "lustre/cluster_reader.hpp"
 #include "lustre/job_reader.hpp"
@@ -65,21 +66,6 @@ struct Situation {
   contention::Load others;
   std::string others_text;
 };
-
-Result<lustre::ClusterView> one_file_system(lustre::ClusterReading reading, const std::string& wanted) {
-  std::string known;
-  for (const auto& view : reading.file_systems) known += (known.empty() ? "" : ", ") + view.cluster.name;
-  if (!wanted.empty()) {
-    std::erase_if(reading.file_systems, [&](const auto& view) { return view.cluster.name != wanted; });
-    if (reading.file_systems.empty()) {
-      return fail(Errc::not_found, fmt::format("file system '{}' is not here; found: {}", wanted, known));
-    }
-  }
-  if (reading.file_systems.size() > 1) {
-    return fail(Errc::invalid_argument, fmt::format("there are several file systems: {}; choose one with --fs", known));
-  }
-  return std::move(reading.file_systems.front());
-}
 
 // What jobs on these servers do now; nobody, with a warning, where that cannot be told.
 Result<void> take_live_load(const std::vector<std::unique_ptr<lustre::ParamSource>>& sources, const model::Cluster& cluster,

@@ -17,6 +17,7 @@
 #include "base/text.hpp"
 #include "config/cluster_toml.hpp"
 #include "config/request_csv.hpp"
+#include "file_system.hpp"
 #include "lustre/cluster_reader.hpp"
 #include "model/layout_spec.hpp"
 #include "place_compare.hpp"
@@ -24,6 +25,7 @@
 #include "place_view.hpp"
 #include "placement/plan.hpp"
 #include "svg_chart.hpp"
+#include "text_file.hpp"
 
 namespace iez::cli {
 
@@ -34,31 +36,6 @@ constexpr std::uint64_t kSeedsByDefault = 100;
 constexpr std::string_view kStandardStream = "-";
 // Whoever waits longer than this is told for what.
 constexpr Duration kPatience = std::chrono::seconds(1);
-
-struct CloseFile {
-  void operator()(std::FILE* file) const { (void)std::fclose(file); }  // read only: nothing can be lost
-};
-
-Result<std::string> read_text(const std::string& path) {
-  const bool standard = path == kStandardStream;
-  std::unique_ptr<std::FILE, CloseFile> opened;
-  if (!standard) {
-    opened.reset(std::fopen(path.c_str(), "re"));
-    if (!opened) return fail_errno(errno, path);
-  }
-  std::FILE* const file = standard ? stdin : opened.get();
-  constexpr std::size_t kBlock = std::size_t{1} << 16U;
-  std::string text;
-  std::size_t got = kBlock;
-  while (got == kBlock) {
-    const std::size_t size = text.size();
-    text.resize(size + kBlock);
-    got = std::fread(text.data() + size, 1, kBlock, file);
-    text.resize(size + got);
-  }
-  if (std::ferror(file) != 0) return fail_errno(errno, standard ? "standard input" : path);
-  return text;
-}
 
 Result<void> write_text(const std::string& path, const std::string& text) {
   if (path == kStandardStream) return print(text);
@@ -104,7 +81,7 @@ struct ClusterInput {
 
 Result<ClusterInput> read_cluster(const PlaceOptions& options, Context& context) {
   if (!options.cluster.empty()) {
-    IEZ_TRY(const std::string text, read_text(options.cluster));
+    IEZ_TRY(const std::string text, read_text_file(options.cluster));
     IEZ_TRY(auto cluster, config::parse_cluster(text, options.cluster));
     return ClusterInput{.cluster = std::move(cluster)};
   }
@@ -115,18 +92,7 @@ Result<ClusterInput> read_cluster(const PlaceOptions& options, Context& context)
     return with_context(std::move(reading).error(), "no --cluster given, and this node");
   if (!reading) return std::unexpected(std::move(reading).error());
   report_problems(report, context);
-  std::string known;
-  for (const auto& view : reading->file_systems) known += (known.empty() ? "" : ", ") + view.cluster.name;
-  if (!options.source.file_system.empty()) {
-    std::erase_if(reading->file_systems, [&](const auto& view) { return view.cluster.name != options.source.file_system; });
-    if (reading->file_systems.empty()) {
-      return fail(Errc::not_found, fmt::format("file system '{}' is not here; found: {}", options.source.file_system, known));
-    }
-  }
-  if (reading->file_systems.size() > 1) {
-    return fail(Errc::invalid_argument, fmt::format("there are several file systems: {}; choose one with --fs", known));
-  }
-  auto& view = reading->file_systems.front();
+  IEZ_TRY(auto view, one_file_system(*std::move(reading), options.source.file_system));
   return ClusterInput{.cluster = std::move(view.cluster), .servers_known = view.servers_known};
 }
 
@@ -166,7 +132,7 @@ Result<Input> read_input(const PlaceOptions& options, Context& context) {
   Input input{.cluster = cluster.cluster.name, .servers_known = cluster.servers_known};
   IEZ_TRY(input.table, placement::make_targets(cluster.cluster, target_options));
   for (const std::string& path : options.requests) {
-    IEZ_TRY(const std::string text, read_text(path));
+    IEZ_TRY(const std::string text, read_text_file(path));
     IEZ_TRY(auto requests, config::parse_requests(text, path == kStandardStream ? "standard input" : path));
     if (requests.empty()) context.log.warning(fmt::format("{}: no files to place", text::printable(path)));
     input.batches.push_back({.path = path, .requests = std::move(requests)});

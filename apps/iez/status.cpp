@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "file_system.hpp"
 #include "json.hpp"
 #include "lustre/cluster_reader.hpp"
 #include "table.hpp"
@@ -175,16 +176,6 @@ std::string to_text(const lustre::ClusterReading& reading, const StatusOptions& 
     out += ost_table(view.cluster, terminal).render(terminal, !options.no_header);
   }
   return out;
-}
-
-Result<void> keep_file_system(lustre::ClusterReading& reading, const std::string& name) {
-  if (name.empty()) return {};
-  std::string known;
-  for (const auto& view : reading.file_systems) known += (known.empty() ? "" : ", ") + view.cluster.name;
-  std::erase_if(reading.file_systems, [&](const auto& view) { return view.cluster.name != name; });
-  if (reading.file_systems.empty())
-    return fail(Errc::not_found, fmt::format("file system '{}' is not here; found: {}", name, known));
-  return {};
 }
 
 void warn_of_hosts(const std::vector<lustre::HostState>& hosts, Context& context) {

@@ -150,7 +150,9 @@ class Search {
     const std::uint64_t bytes = bytes_of(k) * outs;
     const Level& full = levels_[from];
     int partners = kPartners;
-    for (const auto& [utilisation, to] : by_utilisation_) {
+    for (const auto& entry : by_utilisation_) {
+      const double utilisation = entry.first;
+      const std::uint32_t to = entry.second;
       if (utilisation >= best.reaches || partners-- == 0) break;
       if (left_ > 0) --left_;
       const Level& other = levels_[to];
