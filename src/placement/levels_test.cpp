@@ -11,7 +11,6 @@
 namespace iez::placement {
 namespace {
 
-using testing::ElementsAre;
 
 TEST(Levels, LeavesOutWhatTakesNothing) {
   TargetTable table = grid(2, 2);
