@@ -275,8 +275,9 @@ Result<AdviseMachine> machine_of(const model::Cluster& cluster, bool servers_kno
   double known_rates = 0;
   std::uint32_t known = 0;
   for (const std::size_t server : servers) {
-    if (!cluster.servers[server].bandwidth) continue;
-    known_rates += cluster.servers[server].bandwidth->value;
+    const auto& bandwidth = cluster.servers[server].bandwidth;
+    if (!bandwidth) continue;
+    known_rates += bandwidth->value;
     ++known;
   }
   if (known > 0 && servers_known) {

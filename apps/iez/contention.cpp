@@ -49,7 +49,7 @@ struct MaxLoad {
 };
 
 Result<WhatIf> what_if(const ContentionOptions& options) {
-  WhatIf question{.osts = *options.osts, .ranks = options.plfs, .jobs = options.jobs.value_or(kJobsByDefault)};
+  WhatIf question{.osts = options.osts.value_or(0), .ranks = options.plfs, .jobs = options.jobs.value_or(kJobsByDefault)};
   if (options.plfs) {
     if (!options.stripes.empty()) {
       return fail(Errc::invalid_argument,

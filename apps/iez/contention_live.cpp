@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -131,7 +132,7 @@ std::size_t shown(std::size_t all, std::size_t rows) { return rows == 0 ? all : 
 std::string who(const LiveView& view, const contention::OstContention& ost) {
   const auto span = view.state.uses_of(ost);
   std::vector<contention::JobUse> uses(span.begin(), span.end());
-  std::ranges::stable_sort(uses, std::ranges::greater{}, [](const contention::JobUse& use) { return use.rate.value; });
+  std::ranges::sort(uses, {}, [](const contention::JobUse& use) { return std::pair(-use.rate.value, use.job); });
   std::string text;
   for (std::size_t i = 0; i < shown(uses.size(), kNamesShown); ++i) text += (i == 0 ? "" : ", ") + view.jobs[uses[i].job];
   if (uses.size() > kNamesShown) text += fmt::format(", {} more", uses.size() - kNamesShown);
@@ -154,8 +155,8 @@ std::string hottest_table(const LiveView& view, const LiveTables& tables, const 
 // Most crowded first.
 std::vector<contention::JobContention> by_crowd(const LiveView& view) {
   std::vector<contention::JobContention> jobs = view.state.jobs;
-  std::ranges::stable_sort(jobs, [](const auto& a, const auto& b) {
-    return std::pair(a.shared_osts, a.mean_writers) > std::pair(b.shared_osts, b.mean_writers);
+  std::ranges::sort(jobs, [](const auto& a, const auto& b) {
+    return std::tuple(b.shared_osts, b.mean_writers, a.job) < std::tuple(a.shared_osts, a.mean_writers, b.job);
   });
   return jobs;
 }
