@@ -47,7 +47,7 @@ fuzz: ## run every fuzz target for SECONDS=60
 
 bench: ## run every benchmark and compare with peers
 	@$(SETUP) build bench
-	@tools/build release iez
+	@tools/build release
 	@$(IEZ) bench --all
 
 coverage: ## run every test and tell which lines they reach
