@@ -37,6 +37,13 @@ function(iez_gtest name)
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} iez_flags GTest::gmock_main)
   target_compile_definitions(${name} PRIVATE IEZ_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/fixtures")
+  # GoogleTest's headers and templates are most of a test's compile time; what is tested keeps the optimisation of its build.
+  if(CMAKE_BUILD_TYPE STREQUAL "Debug")
+    target_compile_options(${name} PRIVATE -O0)
+  endif()
+  if(NOT IEZ_TIDY)
+    target_precompile_headers(${name} PRIVATE <gmock/gmock.h> <gtest/gtest.h> <algorithm> <string> <vector>)
+  endif()
   if(IEZ_TIDY)
     # A test that looks into an optional without one fails, and that is what it is for; the analyser takes minutes for GoogleTest's
     # macros and finds nothing.
