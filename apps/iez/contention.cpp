@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "contention_live.hpp"
+#include "job_watch.hpp"
 #include "json.hpp"
 #include "lustre/cluster_reader.hpp"
 #include "lustre/job_reader.hpp"
@@ -21,9 +22,6 @@ namespace iez::cli {
 
 namespace {
 
-using Sources = std::vector<std::unique_ptr<lustre::ParamSource>>;
-
-constexpr Duration kLiveInterval = std::chrono::seconds(1);
 constexpr std::uint64_t kEachUpTo = 20;
 constexpr std::uint64_t kJobsByDefault = 10;
 constexpr std::uint64_t kMaxJobs = 1'000'000;  // a row may list as many numbers
@@ -201,45 +199,15 @@ class LiveContention {
       : options_(options), context_(context), sources_(std::move(sources)) {}
 
   Result<void> run() {
-    if (!options_.since.empty()) return compare_captures();
-    std::optional<lustre::JobSample> before;
-    const Duration interval = sampling_interval();
-    if (interval > Duration::zero()) {
-      IEZ_CHECK(require_moving(sources_));
-      lustre::ParseReport ignored;  // the second sample reports the same files
-      IEZ_TRY(before, sample(sources_, lustre::SampleTime::now, ignored));
-      context_.clock.sleep(interval);
-    }
-    for (unsigned long long shown = 1;; ++shown) {
-      lustre::ParseReport report;
-      IEZ_TRY(auto after, sample(sources_, lustre::SampleTime::now, report));
-      IEZ_CHECK(show(before ? &*before : nullptr, after, report));
-      if (!options_.watch.watch || shown == options_.watch.count) return {};
-      before = std::move(after);
-      context_.clock.sleep(options_.watch.interval);
-    }
+    const JobWatchOptions watch{.file_system = options_.source.file_system,
+                                .since = options_.since,
+                                .interval = options_.interval,
+                                .watch = options_.watch};
+    return watch_jobs(watch, sources_, context_.clock,
+                      [this](const auto* before, const auto& after, const auto& report) { return show(before, after, report); });
   }
 
  private:
-  Duration sampling_interval() const {
-    if (options_.interval) return *options_.interval;
-    if (options_.watch.watch) return options_.watch.interval;
-    const bool live = std::ranges::any_of(sources_, [](const auto& source) { return source->live(); });
-    return live ? kLiveInterval : Duration::zero();
-  }
-
-  Result<void> compare_captures() {
-    IEZ_TRY(const Sources earlier, open_sources(options_.since));
-    lustre::ParseReport report;
-    IEZ_TRY(const auto before, sample(earlier, lustre::SampleTime::recorded, report));
-    IEZ_TRY(const auto after, sample(sources_, lustre::SampleTime::recorded, report));
-    return show(&before, after, report);
-  }
-
-  Result<lustre::JobSample> sample(const Sources& sources, lustre::SampleTime time, lustre::ParseReport& report) const {
-    return lustre::read_jobs(sources, context_.clock, {.time = time, .file_system = options_.source.file_system}, report);
-  }
-
   Result<void> show(const lustre::JobSample* before, const lustre::JobSample& after, const lustre::ParseReport& report) {
     const std::size_t rows = options_.top.value_or(options_.json ? 0 : kRowsByDefault);
     const LiveRequest request{

@@ -223,16 +223,21 @@ Result<void> run_compare(const PlaceOptions& options, const Input& input, Contex
   return print(options.json ? compare_json(comparison) : compare_text(comparison, !options.no_header, plot, context.terminal));
 }
 
+PlanView view_of(const Input& input, std::uint64_t seed, const std::vector<placement::Request>& requests,
+                 const placement::Plan& plan) {
+  return {.cluster = input.cluster,
+          .servers_known = input.servers_known,
+          .seed = seed,
+          .table = input.table,
+          .requests = requests,
+          .plan = plan};
+}
+
 Result<void> run_plan(const PlaceOptions& options, Input input, Context& context) {
   IEZ_TRY(const auto requests, join(std::move(input.batches)));
   const auto plan = make_plan(input, requests, options.policy, options.seed);
   if (!plan) return std::unexpected(of_requests(plan.error(), options.requests));
-  const PlanView view{.cluster = input.cluster,
-                      .servers_known = input.servers_known,
-                      .seed = options.seed,
-                      .table = input.table,
-                      .requests = requests,
-                      .plan = *plan};
+  const PlanView view = view_of(input, options.seed, requests, *plan);
   const auto limit = [&](std::size_t usual) {
     if (!options.limit) return usual;
     return *options.limit == 0 ? std::numeric_limits<std::size_t>::max() : *options.limit;
@@ -294,12 +299,7 @@ Result<void> run_place_explain(const PlaceOptions& options, const std::string& n
       others.push_back({std::string(policy), make_plan(input, requests, std::string(policy), options.seed)});
     }
   }
-  const PlanView view{.cluster = input.cluster,
-                      .servers_known = input.servers_known,
-                      .seed = options.seed,
-                      .table = input.table,
-                      .requests = requests,
-                      .plan = *plan};
+  const PlanView view = view_of(input, options.seed, requests, *plan);
   const auto request = static_cast<std::uint32_t>(found - requests.begin());
   return print(options.json ? explain_json(view, request, others)
                             : explain_text(view, request, others, !options.no_header, context.terminal));

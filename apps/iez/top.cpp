@@ -12,6 +12,7 @@
 
 #include "base/text.hpp"
 #include "job_view.hpp"
+#include "job_watch.hpp"
 #include "json.hpp"
 #include "lustre/job_reader.hpp"
 #include "table.hpp"
@@ -20,9 +21,6 @@ namespace iez::cli {
 
 namespace {
 
-using Sources = std::vector<std::unique_ptr<lustre::ParamSource>>;
-
-constexpr Duration kLiveInterval = std::chrono::seconds(1);
 constexpr std::size_t kShownByDefault = 20;
 
 Result<std::uint32_t> user_number(const std::string& user) {
@@ -193,49 +191,15 @@ class Top {
 
   Result<void> run() {
     format_ = job_id_format(sources_);
-    if (!options_.since.empty()) return compare_captures();
-    const Duration interval = sampling_interval();
-    std::optional<lustre::JobSample> before;
-    if (interval > Duration::zero()) {
-      IEZ_CHECK(require_moving(sources_));
-      lustre::ParseReport ignored;  // the second sample reports the same files
-      IEZ_TRY(before, sample(sources_, lustre::SampleTime::now, ignored));
-      context_.clock.sleep(interval);
-    }
-    for (unsigned long long shown = 1;; ++shown) {
-      lustre::ParseReport report;
-      IEZ_TRY(auto after, sample(sources_, lustre::SampleTime::now, report));
-      IEZ_CHECK(show(before ? &*before : nullptr, after, report));
-      if (!options_.watch.watch || shown == options_.watch.count) return {};
-      before = std::move(after);
-      context_.clock.sleep(options_.watch.interval);
-    }
+    const JobWatchOptions watch{.file_system = options_.source.file_system,
+                                .since = options_.since,
+                                .interval = options_.interval,
+                                .watch = options_.watch};
+    return watch_jobs(watch, sources_, context_.clock,
+                      [this](const auto* before, const auto& after, const auto& report) { return show(before, after, report); });
   }
 
  private:
-  // A live node and a watched one are sampled twice; a capture stands still.
-  Duration sampling_interval() const {
-    if (options_.interval) return *options_.interval;
-    if (options_.watch.watch) return options_.watch.interval;
-    return live() ? kLiveInterval : Duration::zero();
-  }
-
-  bool live() const {
-    return std::any_of(sources_.begin(), sources_.end(), [](const auto& source) { return source->live(); });
-  }
-
-  Result<void> compare_captures() {
-    IEZ_TRY(const Sources earlier, open_sources(options_.since));
-    lustre::ParseReport report;
-    IEZ_TRY(const auto before, sample(earlier, lustre::SampleTime::recorded, report));
-    IEZ_TRY(const auto after, sample(sources_, lustre::SampleTime::recorded, report));
-    return show(&before, after, report);
-  }
-
-  Result<lustre::JobSample> sample(const Sources& sources, lustre::SampleTime time, lustre::ParseReport& report) const {
-    return lustre::read_jobs(sources, context_.clock, {.time = time, .file_system = options_.source.file_system}, report);
-  }
-
   Result<void> show(const lustre::JobSample* before, const lustre::JobSample& after, const lustre::ParseReport& report) {
     JobPicture picture = make_picture(before, after, format_, filter_, options_.per);
     sort_rows(picture.rows, options_.sort, options_.reverse);
@@ -243,7 +207,7 @@ class Top {
     if (options_.watch.watch && !options_.json) IEZ_CHECK(clear_screen(context_.terminal));
     IEZ_CHECK(print(options_.json
                         ? to_json(picture, options_, shown, report, after.dropped(), picture_time(options_.watch, context_))
-                        : to_text(picture, options_, shown, live(), context_.terminal)));
+                        : to_text(picture, options_, shown, live(sources_), context_.terminal)));
     report_problems(report, context_);
     warn(picture, after);
     return {};

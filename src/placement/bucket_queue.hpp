@@ -21,7 +21,7 @@ class BucketQueue {
 
   // Holds members 0 .. members-1, none at first.
   explicit BucketQueue(std::uint32_t members)
-      : heads_(kBuckets, kNone), tails_(kBuckets, kNone), nodes_(members), fine_(kBuckets / 64), middle_(kBuckets / 4096) {}
+      : lists_(kBuckets), nodes_(members), fine_(kBuckets / 64), middle_(kBuckets / 4096) {}
 
   static std::uint32_t bucket_of(double utilisation) {
     const double scaled = utilisation * kBuckets;
@@ -31,41 +31,61 @@ class BucketQueue {
 
   bool contains(std::uint32_t member) const { return nodes_[member].bucket != kNone; }
 
-  // The member that came first into the lowest bucket; kNone if there is none.
-  std::uint32_t first() const {
+  // The lowest bucket that is not empty; kNone if there is none.
+  std::uint32_t first_bucket() const {
     if (coarse_ == 0) return kNone;
     const auto high = static_cast<std::uint32_t>(std::countr_zero(coarse_));
     const auto middle = high * 64 + static_cast<std::uint32_t>(std::countr_zero(middle_[high]));
-    return heads_[middle * 64 + static_cast<std::uint32_t>(std::countr_zero(fine_[middle]))];
+    return middle * 64 + static_cast<std::uint32_t>(std::countr_zero(fine_[middle]));
+  }
+
+  // The member that came first into the bucket. REQUIRES: the bucket is not empty.
+  std::uint32_t first_of(std::uint32_t bucket) const { return lists_[bucket].head; }
+
+  // The member that came first into the lowest bucket; kNone if there is none.
+  std::uint32_t first() const {
+    const std::uint32_t bucket = first_bucket();
+    return bucket == kNone ? kNone : first_of(bucket);
   }
 
   // Last into its bucket. REQUIRES: not contained.
   void push(std::uint32_t member, std::uint32_t bucket) {
-    Node& node = nodes_[member];
-    node = {.next = kNone, .previous = tails_[bucket], .bucket = bucket};
-    if (node.previous == kNone) {
-      heads_[bucket] = member;
+    List& list = lists_[bucket];
+    nodes_[member] = {.next = kNone, .previous = list.tail, .bucket = bucket};
+    if (list.tail == kNone) {
+      list.head = member;
       fine_[bucket / 64] |= bit(bucket);
       middle_[bucket / 4096] |= bit(bucket / 64);
       coarse_ |= bit(bucket / 4096);
     } else {
-      nodes_[node.previous].next = member;
+      nodes_[list.tail].next = member;
     }
-    tails_[bucket] = member;
+    list.tail = member;
+  }
+
+  // Removes the member that came first into the bucket. REQUIRES: the bucket is not empty.
+  void pop_first_of(std::uint32_t bucket) {
+    List& list = lists_[bucket];
+    Node& node = nodes_[list.head];
+    list.head = node.next;
+    node.bucket = kNone;
+    if (list.head == kNone) {
+      list.tail = kNone;
+      clear(bucket);
+    } else {
+      nodes_[list.head].previous = kNone;
+    }
   }
 
   // REQUIRES: contained.
   void remove(std::uint32_t member) {
     Node& node = nodes_[member];
     const std::uint32_t bucket = node.bucket;
-    (node.previous == kNone ? heads_[bucket] : nodes_[node.previous].next) = node.next;
-    (node.next == kNone ? tails_[bucket] : nodes_[node.next].previous) = node.previous;
+    List& list = lists_[bucket];
+    (node.previous == kNone ? list.head : nodes_[node.previous].next) = node.next;
+    (node.next == kNone ? list.tail : nodes_[node.next].previous) = node.previous;
     node.bucket = kNone;
-    if (heads_[bucket] != kNone) return;
-    fine_[bucket / 64] &= ~bit(bucket);
-    if (fine_[bucket / 64] != 0) return;
-    middle_[bucket / 4096] &= ~bit(bucket / 64);
-    if (middle_[bucket / 4096] == 0) coarse_ &= ~bit(bucket / 4096);
+    if (list.head == kNone) clear(bucket);
   }
 
  private:
@@ -75,10 +95,22 @@ class BucketQueue {
     std::uint32_t bucket = kNone;  // kNone: not contained
   };
 
+  struct List {
+    std::uint32_t head = kNone;
+    std::uint32_t tail = kNone;
+  };
+
   static std::uint64_t bit(std::uint32_t index) { return std::uint64_t{1} << (index % 64); }
 
-  std::vector<std::uint32_t> heads_;
-  std::vector<std::uint32_t> tails_;
+  // The bucket became empty.
+  void clear(std::uint32_t bucket) {
+    fine_[bucket / 64] &= ~bit(bucket);
+    if (fine_[bucket / 64] != 0) return;
+    middle_[bucket / 4096] &= ~bit(bucket / 64);
+    if (middle_[bucket / 4096] == 0) coarse_ &= ~bit(bucket / 4096);
+  }
+
+  std::vector<List> lists_;
   std::vector<Node> nodes_;
   std::vector<std::uint64_t> fine_;    // a bit per bucket that is not empty
   std::vector<std::uint64_t> middle_;  // a bit per word of fine_

@@ -11,7 +11,6 @@
 namespace iez::placement {
 namespace {
 
-
 TEST(Levels, LeavesOutWhatTakesNothing) {
   TargetTable table = grid(2, 2);
   table.targets[1].exclusion = Exclusion::excluded;

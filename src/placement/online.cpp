@@ -97,14 +97,14 @@ void OnlineAllocator::enter(std::uint32_t target) {
   }
 }
 
-// The first of the queue that has room; others before it are put aside.
-std::uint32_t OnlineAllocator::first_with_room(Queue& queue, std::uint64_t bytes) {
-  if (queue.most_available < bytes) return BucketQueue::kNone;
+// The first of the queue that has room, and its bucket; others before it are put aside.
+OnlineAllocator::Candidate OnlineAllocator::first_with_room(Queue& queue, std::uint64_t bytes) {
+  if (queue.most_available < bytes) return {};
   while (true) {
-    const std::uint32_t member = queue.order.first();
-    if (member == BucketQueue::kNone) break;
-    const std::uint32_t target = queue.members[member];
-    if (states_[target].available >= bytes) return target;
+    const std::uint32_t bucket = queue.order.first_bucket();
+    if (bucket == BucketQueue::kNone) break;
+    const std::uint32_t target = queue.members[queue.order.first_of(bucket)];
+    if (states_[target].available >= bytes) return {target, bucket};
     leave(target);
     aside_.push_back(target);
   }
@@ -113,21 +113,29 @@ std::uint32_t OnlineAllocator::first_with_room(Queue& queue, std::uint64_t bytes
   for (const std::uint32_t target : queue.members) {
     if (states_[target].usable) queue.most_available = std::max(queue.most_available, states_[target].available);
   }
-  return BucketQueue::kNone;
+  return {};
 }
 
 std::uint32_t OnlineAllocator::take_best(std::span<const std::uint32_t> queues, std::uint64_t bytes) {
-  std::uint32_t best = BucketQueue::kNone;
   if (queues.size() == 1) {
-    best = first_with_room(queues_[queues.front()], bytes);
-  } else {
-    double best_after = std::numeric_limits<double>::infinity();
-    for (const std::uint32_t id : queues) {
-      const std::uint32_t target = first_with_room(queues_[id], bytes);
-      if (target == BucketQueue::kNone || states_[target].utilisation(bytes) >= best_after) continue;
-      best = target;
-      best_after = states_[target].utilisation(bytes);
+    Queue& queue = queues_[queues.front()];
+    const Candidate only = first_with_room(queue, bytes);
+    if (only.target == BucketQueue::kNone) return only.target;
+    // Most targets are in no other queue, and this one has it in front.
+    if (memberships(only.target).size() == 1) {
+      queue.order.pop_first_of(only.bucket);
+    } else {
+      leave(only.target);
     }
+    return only.target;
+  }
+  std::uint32_t best = BucketQueue::kNone;
+  double best_after = std::numeric_limits<double>::infinity();
+  for (const std::uint32_t id : queues) {
+    const std::uint32_t target = first_with_room(queues_[id], bytes).target;
+    if (target == BucketQueue::kNone || states_[target].utilisation(bytes) >= best_after) continue;
+    best = target;
+    best_after = states_[target].utilisation(bytes);
   }
   if (best != BucketQueue::kNone) leave(best);
   return best;

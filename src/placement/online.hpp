@@ -61,6 +61,10 @@ class OnlineAllocator {
     std::vector<std::uint32_t> sound;   // queues
     std::vector<std::uint32_t> second;  // asked when the sound ones are exhausted
   };
+  struct Candidate {
+    std::uint32_t target = BucketQueue::kNone;
+    std::uint32_t bucket = BucketQueue::kNone;
+  };
   struct Membership {
     std::uint32_t queue = 0;
     std::uint32_t member = 0;
@@ -70,7 +74,7 @@ class OnlineAllocator {
   std::span<const Membership> memberships(std::uint32_t target) const {
     return std::span(memberships_).subspan(first_[target], first_[target + 1] - first_[target]);
   }
-  std::uint32_t first_with_room(Queue& queue, std::uint64_t bytes);
+  Candidate first_with_room(Queue& queue, std::uint64_t bytes);
   std::uint32_t take_best(const PoolQueues& pool, std::uint64_t bytes);
   std::uint32_t take_best(std::span<const std::uint32_t> queues, std::uint64_t bytes);
   void leave(std::uint32_t target);

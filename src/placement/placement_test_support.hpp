@@ -14,9 +14,12 @@
 
 #include "base/rng.hpp"
 #include "model/cluster.hpp"
+#include "placement/classes.hpp"
+#include "placement/levels.hpp"
 #include "placement/lustre_test_support.hpp"
 #include "placement/policy.hpp"
 #include "placement/request.hpp"
+#include "placement/spread.hpp"
 #include "placement/targets.hpp"
 
 namespace iez::placement {
@@ -172,6 +175,31 @@ inline void expect_degraded_last(const TargetTable& table, std::span<const Deman
     const auto roomy = std::ranges::count_if(sound, [&](std::uint32_t at) { return table.targets[at].available >= all; });
     if (static_cast<std::uint64_t>(roomy) < demands[i].count) continue;
     for (const std::uint32_t at : answer.of(i)) EXPECT_FALSE(table.targets[at].degraded) << "demand " << i << " target " << at;
+  }
+}
+
+// Levels and spreads tell the same story, and keep to what each class may have.
+inline void expect_consistent(const Instance& instance, const std::vector<DemandClass>& classes, const Levels& levels,
+                              const Spreads& spreads) {
+  std::vector<std::uint64_t> bytes(levels.size());
+  ASSERT_EQ(spreads.classes.size(), classes.size());
+  for (std::size_t k = 0; k < classes.size(); ++k) {
+    std::uint64_t objects = 0;
+    const PoolLevels& pool = levels.pool(classes[k].demand.pool);
+    for (const TargetCount& entry : spreads.classes[k].counts()) {
+      objects += entry.objects;
+      EXPECT_LE(entry.objects, classes[k].most_per_target());
+      EXPECT_TRUE(std::ranges::binary_search(pool.sound, entry.target) ||
+                  (spreads.second_choice[k] && std::ranges::binary_search(pool.second, entry.target)));
+      bytes[entry.target] += entry.objects * classes[k].demand.object_bytes.count;
+    }
+    EXPECT_EQ(objects, classes[k].objects());
+  }
+  for (std::uint32_t at = 0; at < levels.size(); ++at) {
+    const Target& target = instance.table.targets[levels[at].position];
+    EXPECT_EQ(levels[at].used, target.used.count + bytes[at]);
+    EXPECT_LE(bytes[at], target.available.count);
+    EXPECT_EQ(levels[at].available, target.available.count - bytes[at]);
   }
 }
 

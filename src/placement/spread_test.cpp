@@ -43,30 +43,6 @@ TEST(Spread, ShortListAndTableAgree) {
   }
 }
 
-// Levels and spreads tell the same story, and keep to what each class may have.
-void expect_consistent(const Instance& instance, const std::vector<DemandClass>& classes, const Levels& levels,
-                       const Spreads& spreads) {
-  std::vector<std::uint64_t> bytes(levels.size());
-  ASSERT_EQ(spreads.classes.size(), classes.size());
-  for (std::size_t k = 0; k < classes.size(); ++k) {
-    std::uint64_t objects = 0;
-    const PoolLevels& pool = levels.pool(classes[k].demand.pool);
-    for (const TargetCount& entry : spreads.classes[k].counts()) {
-      objects += entry.objects;
-      EXPECT_LE(entry.objects, classes[k].most_per_target());
-      EXPECT_TRUE(std::ranges::binary_search(pool.sound, entry.target) ||
-                  (spreads.second_choice[k] && std::ranges::binary_search(pool.second, entry.target)));
-      bytes[entry.target] += entry.objects * classes[k].demand.object_bytes.count;
-    }
-    EXPECT_EQ(objects, classes[k].objects());
-  }
-  for (std::uint32_t at = 0; at < levels.size(); ++at) {
-    const Target& target = instance.table.targets[levels[at].position];
-    EXPECT_EQ(levels[at].used, target.used.count + bytes[at]);
-    EXPECT_EQ(levels[at].available, target.available.count - bytes[at]);
-  }
-}
-
 TEST(SpreadClasses, LevelsAndSpreadsAgree) {
   int placed = 0;
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {

@@ -4,12 +4,13 @@
 import json
 import os
 import pathlib
-import pty
 import re
 import shutil
 import subprocess
 import time
 import unittest
+
+from terminal import output_on_terminal
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 IEZ = os.environ.get("IEZ", str(ROOT / "build/dev/apps/iez/iez"))
@@ -273,27 +274,10 @@ class Log(Case):
 
 class Terminal(Case):
     def on_terminal(self, *arguments, **environment):
-        master, slave = pty.openpty()
-        try:
-            process = subprocess.Popen([IEZ, *arguments], stdin=subprocess.DEVNULL, stdout=slave, stderr=subprocess.DEVNULL, cwd=CAPTURES,
-                                       env={"PATH": os.environ["PATH"], "TERM": "xterm", **environment})
-            os.close(slave)
-            slave = -1
-            text = b""
-            while True:
-                try:
-                    part = os.read(master, 65536)
-                except OSError:  # the other end is closed
-                    break
-                if not part:
-                    break
-                text += part
-            self.assertEqual(process.wait(timeout=60), 0)
-            return text.decode("utf-8")
-        finally:
-            os.close(master)
-            if slave >= 0:
-                os.close(slave)
+        text, status = output_on_terminal((IEZ, *arguments), stderr=subprocess.DEVNULL, cwd=CAPTURES,
+                                          env={"PATH": os.environ["PATH"], "TERM": "xterm", **environment})
+        self.assertEqual(status, 0)
+        return text
 
     def test_colour(self):
         command = ("status", "--root", "lustre-2.10.1")

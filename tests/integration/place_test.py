@@ -6,11 +6,12 @@ import io
 import json
 import os
 import pathlib
-import pty
 import subprocess
 import tempfile
 import unittest
 import xml.etree.ElementTree
+
+from terminal import output_on_terminal
 
 ROOT = pathlib.Path(os.environ.get("IEZ_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
 IEZ = os.environ.get("IEZ", str(ROOT / "build/dev/apps/iez/iez"))
@@ -333,27 +334,9 @@ class Errors(Case):
 
 class Terminal(Case):
     def on_terminal(self, *arguments):
-        master, slave = pty.openpty()
-        try:
-            with subprocess.Popen([IEZ, "place", *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=slave, stderr=slave,
-                                  env={**os.environ, "LC_ALL": "C.UTF-8", "TERM": "xterm"}) as process:
-                os.close(slave)
-                slave = -1
-                text = b""
-                while True:
-                    try:
-                        part = os.read(master, 65536)
-                    except OSError:  # the other end is closed
-                        break
-                    if not part:
-                        break
-                    text += part
-            self.assertEqual(process.returncode, 0)
-            return text.decode("utf-8")
-        finally:
-            os.close(master)
-            if slave >= 0:
-                os.close(slave)
+        text, status = output_on_terminal((IEZ, "place", *arguments), env={**os.environ, "LC_ALL": "C.UTF-8", "TERM": "xterm"})
+        self.assertEqual(status, 0)
+        return text
 
     def test_bars_and_characters(self):
         self.assertIn("▒", self.on_terminal("-c", TESTBED, "-q", IOR8))
