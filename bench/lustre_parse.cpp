@@ -16,7 +16,7 @@
 
 #include "base/rng.hpp"
 #include "base/text.hpp"
-#include "lustre/byte_stream.hpp"
+#include "input/byte_stream.hpp"
 #include "lustre/job_stats.hpp"
 #include "peer.hpp"
 
@@ -150,16 +150,16 @@ std::uint64_t peak_memory_kib() {
 }  // namespace
 
 Result<ParseCost> measure_job_stats(const std::string& path) {
-  lustre::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  input::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd) return fail_errno(errno, path);
-  const auto stream = lustre::file_stream(std::move(fd), path);
-  lustre::ParseReport report;
+  const auto stream = input::file_stream(std::move(fd), path);
+  input::ParseReport report;
   model::JobCounters sum;  // what every user of the parser makes of an entry
   const auto start = std::chrono::steady_clock::now();
   IEZ_TRY(const auto summary,
           lustre::parse_job_stats(*stream, path, report, [&](const lustre::JobEntry& entry) { sum += lustre::counters(entry); }));
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
-  if (report.skipped > 0) return fail(Errc::parse, lustre::to_string(report.problems.front()));
+  if (report.skipped > 0) return fail(Errc::parse, input::to_string(report.problems.front()));
   return ParseCost{.jobs = summary.jobs, .bytes = summary.bytes, .seconds = elapsed.count(), .peak_kib = peak_memory_kib()};
 }
 

@@ -11,7 +11,7 @@
 
 #include <fmt/format.h>
 
-#include "lustre/byte_stream.hpp"
+#include "input/byte_stream.hpp"
 
 namespace iez::bench {
 
@@ -37,8 +37,8 @@ TemporaryFile::~TemporaryFile() {
 Result<std::string> output_of(std::vector<std::string> command, std::optional<std::chrono::seconds> limit) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return fail_errno(errno, "pipe");
-  lustre::UniqueFd from(ends[0]);
-  lustre::UniqueFd to(ends[1]);
+  input::UniqueFd from(ends[0]);
+  input::UniqueFd to(ends[1]);
   std::vector<char*> arguments;
   arguments.reserve(command.size() + 1);
   for (std::string& word : command) arguments.push_back(word.data());

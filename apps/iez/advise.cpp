@@ -70,7 +70,7 @@ struct Situation {
 // What jobs on these servers do now; nobody, with a warning, where that cannot be told.
 Result<void> take_live_load(const std::vector<std::unique_ptr<lustre::ParamSource>>& sources, const model::Cluster& cluster,
                             const AdviseOptions& options, Context& context, Situation& situation) {
-  lustre::ParseReport report;
+  input::ParseReport report;
   auto sample = lustre::read_jobs(sources, context.clock, {.file_system = cluster.name}, report);
   std::set<std::uint32_t> osts;
   for (const model::Ost& ost : cluster.osts) {
@@ -122,7 +122,7 @@ Result<Situation> situation_of(const AdviseOptions& options, Context& context) {
     IEZ_TRY(situation.machine, machine_of(cluster, true, options));
   } else {
     IEZ_TRY(const auto sources, open_sources(options.source.roots));
-    lustre::ParseReport report;
+    input::ParseReport report;
     auto reading = lustre::read_clusters(sources, {}, report);
     if (!reading && options.source.roots.empty()) {
       return with_context(std::move(reading).error(), "no --cluster, --machine or --root given, and this node");

@@ -75,8 +75,8 @@ Result<void> print(std::string_view text) {
   return {};
 }
 
-void report_problems(const lustre::ParseReport& report, Context& context) {
-  for (const auto& problem : report.problems) context.log.warning(lustre::to_string(problem));
+void report_problems(const input::ParseReport& report, Context& context) {
+  for (const auto& problem : report.problems) context.log.warning(input::to_string(problem));
   if (report.skipped > report.problems.size()) {
     context.log.warning(fmt::format("{} more rows were skipped", report.skipped - report.problems.size()));
   }

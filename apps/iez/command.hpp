@@ -12,8 +12,8 @@
 #include "base/clock.hpp"
 #include "base/log.hpp"
 #include "base/result.hpp"
+#include "input/parse_report.hpp"
 #include "lustre/param_source.hpp"
-#include "lustre/parse_report.hpp"
 
 namespace iez::cli {
 
@@ -57,7 +57,7 @@ std::optional<WallTime> picture_time(const WatchOptions& options, const Context&
 [[nodiscard]] Result<void> print(std::string_view text);
 
 // What could not be used, on stderr, once each.
-void report_problems(const lustre::ParseReport& report, Context& context);
+void report_problems(const input::ParseReport& report, Context& context);
 
 // Starts a picture anew on a terminal; nothing elsewhere.
 [[nodiscard]] Result<void> clear_screen(const Terminal& terminal);

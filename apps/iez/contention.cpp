@@ -208,7 +208,7 @@ class LiveContention {
   }
 
  private:
-  Result<void> show(const lustre::JobSample* before, const lustre::JobSample& after, const lustre::ParseReport& report) {
+  Result<void> show(const lustre::JobSample* before, const lustre::JobSample& after, const input::ParseReport& report) {
     const std::size_t rows = options_.top.value_or(options_.json ? 0 : kRowsByDefault);
     const LiveRequest request{
         .before = before, .file_system = options_.source.file_system, .min_bytes = options_.min_bytes.value_or(kMinBytes)};
@@ -237,7 +237,7 @@ class LiveContention {
 
   // Of the file system, as far as the sources tell; an MDS knows all.
   std::size_t known_osts(const std::string& file_system) const {
-    lustre::ParseReport ignored;  // no more than a hint hangs on it
+    input::ParseReport ignored;  // no more than a hint hangs on it
     const auto reading = lustre::read_clusters(sources_, {}, ignored);
     if (!reading) return 0;
     for (const auto& view : reading->file_systems) {

@@ -245,7 +245,7 @@ std::string live_text(const LiveView& view, const LiveTables& tables, const Term
   return out;
 }
 
-std::string live_json(const LiveView& view, std::size_t rows, const lustre::ParseReport& report, std::optional<WallTime> now) {
+std::string live_json(const LiveView& view, std::size_t rows, const input::ParseReport& report, std::optional<WallTime> now) {
   ordered_json json;
   if (now) json["time"] = seconds_of(*now);
   json["file_system"] = view.file_system;

@@ -51,6 +51,6 @@ struct LiveTables {
 };
 
 std::string live_text(const LiveView& view, const LiveTables& tables, const Terminal& terminal);
-std::string live_json(const LiveView& view, std::size_t rows, const lustre::ParseReport& report, std::optional<WallTime> now);
+std::string live_json(const LiveView& view, std::size_t rows, const input::ParseReport& report, std::optional<WallTime> now);
 
 }  // namespace iez::cli

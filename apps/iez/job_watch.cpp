@@ -25,12 +25,12 @@ bool live(const Sources& sources) {
 }
 
 Result<void> watch_jobs(const JobWatchOptions& options, const Sources& sources, Clock& clock, const ShowJobs& show) {
-  const auto sample = [&](const Sources& from, lustre::SampleTime time, lustre::ParseReport& report) {
+  const auto sample = [&](const Sources& from, lustre::SampleTime time, input::ParseReport& report) {
     return lustre::read_jobs(from, clock, {.time = time, .file_system = options.file_system}, report);
   };
   if (!options.since.empty()) {
     IEZ_TRY(const Sources earlier, open_sources(options.since));
-    lustre::ParseReport report;
+    input::ParseReport report;
     IEZ_TRY(const auto before, sample(earlier, lustre::SampleTime::recorded, report));
     IEZ_TRY(const auto after, sample(sources, lustre::SampleTime::recorded, report));
     return show(&before, after, report);
@@ -38,12 +38,12 @@ Result<void> watch_jobs(const JobWatchOptions& options, const Sources& sources, 
   std::optional<lustre::JobSample> before;
   if (const Duration interval = sampling_interval(options, sources); interval > Duration::zero()) {
     IEZ_CHECK(require_moving(sources));
-    lustre::ParseReport ignored;  // the second sample reports the same files
+    input::ParseReport ignored;  // the second sample reports the same files
     IEZ_TRY(before, sample(sources, lustre::SampleTime::now, ignored));
     clock.sleep(interval);
   }
   for (unsigned long long shown = 1;; ++shown) {
-    lustre::ParseReport report;
+    input::ParseReport report;
     IEZ_TRY(auto after, sample(sources, lustre::SampleTime::now, report));
     IEZ_CHECK(show(before ? &*before : nullptr, after, report));
     if (!options.watch.watch || shown == options.watch.count) return {};

@@ -25,7 +25,7 @@ bool live(const Sources& sources);
 
 // before: none for a single sample.
 using ShowJobs = std::function<Result<void>(const lustre::JobSample* before, const lustre::JobSample& after,
-                                            const lustre::ParseReport& report)>;
+                                            const input::ParseReport& report)>;
 
 // Calls show for each picture; ends with the first error.
 [[nodiscard]] Result<void> watch_jobs(const JobWatchOptions& options, const Sources& sources, Clock& clock, const ShowJobs& show);

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.hpp"
-#include "lustre/parse_report.hpp"
+#include "input/parse_report.hpp"
 
 namespace iez::cli {
 
@@ -21,10 +21,10 @@ ordered_json or_null(const std::optional<T>& value) {
 // Seconds since 1970.
 inline double seconds_of(WallTime time) { return static_cast<double>(time.time_since_epoch().count()) / 1e9; }
 
-inline void add_problems(ordered_json& json, const lustre::ParseReport& report) {
+inline void add_problems(ordered_json& json, const input::ParseReport& report) {
   json["skipped_rows"] = report.skipped;
   json["problems"] = ordered_json::array();
-  for (const auto& problem : report.problems) json["problems"].push_back(lustre::to_string(problem));
+  for (const auto& problem : report.problems) json["problems"].push_back(input::to_string(problem));
 }
 
 // Bytes from outside that are not UTF-8 are replaced: the line is always valid JSON.

@@ -9,8 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "input/byte_stream.hpp"
 #include "json.hpp"
-#include "lustre/byte_stream.hpp"
 #include "lustre/layout_codec.hpp"
 #include "lustre/layout_file.hpp"
 #include "lustre/layout_names.hpp"
@@ -97,9 +97,9 @@ std::string to_text(const std::string& path, const model::Layout& layout, const 
 }
 
 Result<std::vector<std::byte>> read_bytes(const std::string& path) {
-  lustre::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  input::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd) return fail_errno(errno, path);
-  const auto stream = lustre::file_stream(std::move(fd), path);
+  const auto stream = input::file_stream(std::move(fd), path);
   std::vector<std::byte> bytes;
   std::array<char, 4096> buffer{};
   while (true) {

@@ -86,7 +86,7 @@ Result<ClusterInput> read_cluster(const PlaceOptions& options, Context& context)
     return ClusterInput{.cluster = std::move(cluster)};
   }
   IEZ_TRY(const auto sources, open_sources(options.source.roots));
-  lustre::ParseReport report;
+  input::ParseReport report;
   auto reading = lustre::read_clusters(sources, {}, report);
   if (!reading && options.source.roots.empty())
     return with_context(std::move(reading).error(), "no --cluster given, and this node");

@@ -87,7 +87,7 @@ ordered_json to_json(const lustre::ClusterView& view) {
 }
 
 // now: of a watched picture; the same capture gives the same document.
-std::string to_json(const lustre::ClusterReading& reading, const lustre::ParseReport& report, std::optional<WallTime> now) {
+std::string to_json(const lustre::ClusterReading& reading, const input::ParseReport& report, std::optional<WallTime> now) {
   ordered_json json;
   if (now) json["time"] = seconds_of(*now);
   json["filesystems"] = ordered_json::array();
@@ -196,12 +196,12 @@ Result<void> run_status(const StatusOptions& options, Context& context) {
   if (options.watch.watch) IEZ_CHECK(require_moving(sources));
   std::vector<lustre::HostState> earlier;
   if (std::any_of(sources.begin(), sources.end(), [](const auto& source) { return source->live(); })) {
-    lustre::ParseReport ignored;  // the reading below reports the same files
+    input::ParseReport ignored;  // the reading below reports the same files
     for (const auto& source : sources) earlier.push_back(lustre::read_host(*source, ignored));
     context.clock.sleep(kCpuWindow);
   }
   for (unsigned long long shown = 1;; ++shown) {
-    lustre::ParseReport report;
+    input::ParseReport report;
     IEZ_TRY(auto reading, lustre::read_clusters(sources, earlier, report));
     IEZ_CHECK(keep_file_system(reading, options.source.file_system));
     if (shown == 1) warn_of_hosts(reading.hosts, context);

@@ -102,7 +102,7 @@ ordered_json to_json(const JobRow& row, TopPer per) {
   return json;
 }
 
-std::string to_json(const JobPicture& picture, const TopOptions& options, std::size_t shown, const lustre::ParseReport& report,
+std::string to_json(const JobPicture& picture, const TopOptions& options, std::size_t shown, const input::ParseReport& report,
                     std::uint64_t dropped, std::optional<WallTime> now) {
   ordered_json json;
   if (now) json["time"] = seconds_of(*now);
@@ -200,7 +200,7 @@ class Top {
   }
 
  private:
-  Result<void> show(const lustre::JobSample* before, const lustre::JobSample& after, const lustre::ParseReport& report) {
+  Result<void> show(const lustre::JobSample* before, const lustre::JobSample& after, const input::ParseReport& report) {
     JobPicture picture = make_picture(before, after, format_, filter_, options_.per);
     sort_rows(picture.rows, options_.sort, options_.reverse);
     const std::size_t shown = rows_shown(picture.rows);

@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
-#include "config/csv_records.hpp"
 #include "config/words.hpp"
+#include "input/csv_records.hpp"
 #include "model/layout.hpp"
 #include "model/layout_spec.hpp"
 
@@ -90,14 +90,14 @@ class RequestParser {
 
   Result<void> check_record() const {
     switch (records_.problem()) {
-      case CsvRecords::Problem::none:
+      case input::CsvRecords::Problem::none:
         return {};
-      case CsvRecords::Problem::unterminated:
+      case input::CsvRecords::Problem::unterminated:
         return fail_line(Errc::parse, "found a quote that opens a field and no quote that closes it, expected both");
-      case CsvRecords::Problem::text_after_quote:
+      case input::CsvRecords::Problem::text_after_quote:
         return fail_line(Errc::parse,
                          "found text after the quote that closes a field, expected a comma; a quote within is written twice");
-      case CsvRecords::Problem::quote_in_field:
+      case input::CsvRecords::Problem::quote_in_field:
         return fail_line(Errc::parse,
                          "found a quote within a field, expected the whole field in quotes, and the one within twice");
     }
@@ -356,7 +356,7 @@ class RequestParser {
     std::size_t line;
   };
 
-  CsvRecords records_;
+  input::CsvRecords records_;
   std::string file_;
   RequestLimits limits_;
   std::array<std::optional<std::size_t>, kColumns.size()> position_;  // of each column in the records

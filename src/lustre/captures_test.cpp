@@ -20,13 +20,13 @@
 namespace iez::lustre {
 namespace {
 
-using Parse = std::function<bool(ByteStream&, const std::string&, ParseReport&)>;
+using Parse = std::function<bool(input::ByteStream&, const std::string&, input::ParseReport&)>;
 
-bool parse_counters(ByteStream& stream, const std::string& origin, ParseReport& report) {
+bool parse_counters(input::ByteStream& stream, const std::string& origin, input::ParseReport& report) {
   return parse_stats(stream, origin, report, [](const CounterRow&) {}).has_value();
 }
 
-bool parse_jobs(ByteStream& stream, const std::string& origin, ParseReport& report) {
+bool parse_jobs(input::ByteStream& stream, const std::string& origin, input::ParseReport& report) {
   const auto summary = parse_job_stats(stream, origin, report, [](const JobEntry&) {});
   return summary && summary->unknown_rows == 0;
 }
@@ -40,20 +40,20 @@ const std::vector<std::pair<Param, Parse>>& parsers() {
       {Param::llite_stats, parse_counters},
       {Param::ost_job_stats, parse_jobs},
       {Param::mdt_job_stats, parse_jobs},
-      {Param::ost_brw_stats, [](ByteStream& stream, const std::string& origin,
-                                ParseReport& report) { return parse_histograms(stream, origin, report).has_value(); }},
-      {Param::osc_rpc_stats, [](ByteStream& stream, const std::string& origin,
-                                ParseReport& report) { return parse_histograms(stream, origin, report).has_value(); }},
-      {Param::osc_import, [](ByteStream& stream, const std::string& origin,
-                             ParseReport& report) { return parse_import(stream, origin, report).has_value(); }},
-      {Param::osp_import, [](ByteStream& stream, const std::string& origin,
-                             ParseReport& report) { return parse_import(stream, origin, report).has_value(); }},
+      {Param::ost_brw_stats, [](input::ByteStream& stream, const std::string& origin,
+                                input::ParseReport& report) { return parse_histograms(stream, origin, report).has_value(); }},
+      {Param::osc_rpc_stats, [](input::ByteStream& stream, const std::string& origin,
+                                input::ParseReport& report) { return parse_histograms(stream, origin, report).has_value(); }},
+      {Param::osc_import, [](input::ByteStream& stream, const std::string& origin,
+                             input::ParseReport& report) { return parse_import(stream, origin, report).has_value(); }},
+      {Param::osp_import, [](input::ByteStream& stream, const std::string& origin,
+                             input::ParseReport& report) { return parse_import(stream, origin, report).has_value(); }},
   };
   return kParsers;
 }
 
 // Instances read of each parameter.
-std::map<Param, std::size_t> parse_all(const std::string& path, ParseReport& report) {
+std::map<Param, std::size_t> parse_all(const std::string& path, input::ParseReport& report) {
   std::map<Param, std::size_t> read;
   const auto source = open_source(path);
   EXPECT_TRUE(source) << path;
@@ -74,7 +74,7 @@ std::string captures() { return std::string(IEZ_TEST_DATA) + "/captures/"; }
 
 TEST(Captures, TreesAreReadWhole) {
   for (const char* const name : {"lustre-2.10.1", "lustre-2.17.0-before", "lustre-2.17.0-after"}) {
-    ParseReport report;
+    input::ParseReport report;
     const auto read = parse_all(captures() + name, report);
     for (const Param param : {Param::ost_stats, Param::ost_export_stats, Param::ost_brw_stats, Param::ost_job_stats,
                               Param::osc_import, Param::osp_import, Param::osc_rpc_stats, Param::llite_stats, Param::mdt_stats}) {
@@ -89,7 +89,7 @@ TEST(Captures, DumpsAreReadWhole) {
   std::size_t dumps = 0;
   for (const auto& entry : std::filesystem::directory_iterator(captures() + "get_param")) {
     ++dumps;
-    ParseReport report;
+    input::ParseReport report;
     static_cast<void>(parse_all(entry.path(), report));
     // One dump was cut by whoever took it, at 60,000 bytes a parameter.
     if (entry.path().filename().string().find("2.17.0") != std::string::npos) continue;
@@ -113,7 +113,7 @@ TEST(Captures, CountersAgreeWithAnExporter) {
     const auto instances = (*source)->find(param);
     ASSERT_TRUE(instances);
     for (const Instance& instance : *instances) {
-      ParseReport report;
+      input::ParseReport report;
       const auto stream = (*source)->open(instance);
       ASSERT_TRUE(parse_stats(**stream, instance.origin, report, [&](const CounterRow& row) { visit(instance, row); }));
       EXPECT_EQ(report.skipped, 0U);

@@ -30,8 +30,8 @@ constexpr std::array kViews{
 constexpr std::string_view kLoopback = "0@lo";
 
 template <typename Parse>
-auto read_host_file(const ParamSource& source, Param param, ParseReport& report, Parse parse)
-    -> std::optional<typename decltype(parse(std::declval<ByteStream&>(), "", report))::value_type> {
+auto read_host_file(const ParamSource& source, Param param, input::ParseReport& report, Parse parse)
+    -> std::optional<typename decltype(parse(std::declval<input::ByteStream&>(), "", report))::value_type> {
   const auto instances = source.find(param);
   if (!instances || instances->empty()) return std::nullopt;
   auto stream = source.open(instances->front());
@@ -46,7 +46,7 @@ auto read_host_file(const ParamSource& source, Param param, ParseReport& report,
 
 class Reader {
  public:
-  Reader(std::span<const std::unique_ptr<ParamSource>> sources, std::span<const HostState> earlier, ParseReport& report)
+  Reader(std::span<const std::unique_ptr<ParamSource>> sources, std::span<const HostState> earlier, input::ParseReport& report)
       : sources_(sources), earlier_(earlier), report_(report) {}
 
   Result<ClusterReading> run() {
@@ -248,7 +248,7 @@ class Reader {
 
   std::span<const std::unique_ptr<ParamSource>> sources_;
   std::span<const HostState> earlier_;
-  ParseReport& report_;
+  input::ParseReport& report_;
   std::vector<HostState> hosts_;
   std::map<std::string, FileSystem> file_systems_;
   std::map<std::pair<const ParamSource*, Param>, Result<std::vector<Instance>>> found_;
@@ -270,7 +270,7 @@ std::string_view to_string(SpaceSource source) {
   return "";
 }
 
-HostState read_host(const ParamSource& source, ParseReport& report) {
+HostState read_host(const ParamSource& source, input::ParseReport& report) {
   HostState state{.name = read_optional(source, Param::host_name).value_or(source.name())};
   if (const auto version = read_optional(source, Param::version)) state.version = parse_version(*version);
   state.health = read_optional(source, Param::health_check);
@@ -281,7 +281,7 @@ HostState read_host(const ParamSource& source, ParseReport& report) {
 }
 
 Result<ClusterReading> read_clusters(std::span<const std::unique_ptr<ParamSource>> sources, std::span<const HostState> earlier,
-                                     ParseReport& report) {
+                                     input::ParseReport& report) {
   return Reader(sources, earlier, report).run();
 }
 

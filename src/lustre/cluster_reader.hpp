@@ -17,9 +17,9 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "input/parse_report.hpp"
 #include "lustre/host_load.hpp"
 #include "lustre/param_source.hpp"
-#include "lustre/parse_report.hpp"
 #include "lustre/version.hpp"
 #include "model/cluster.hpp"
 
@@ -35,7 +35,7 @@ struct HostState {
 };
 
 // Whatever of it can be read.
-HostState read_host(const ParamSource& source, ParseReport& report);
+HostState read_host(const ParamSource& source, input::ParseReport& report);
 
 enum class SpaceSource { obdfilter, osp, osc };
 std::string_view to_string(SpaceSource source);
@@ -55,6 +55,6 @@ struct ClusterReading {
 // earlier: the hosts of the reading before this one, for CPU shares; empty the first time, and then there are none.
 // A target that cannot be read (unmounted meanwhile, hostile) is left out and counted in report.
 [[nodiscard]] Result<ClusterReading> read_clusters(std::span<const std::unique_ptr<ParamSource>> sources,
-                                                   std::span<const HostState> earlier, ParseReport& report);
+                                                   std::span<const HostState> earlier, input::ParseReport& report);
 
 }  // namespace iez::lustre

@@ -39,7 +39,7 @@ class ClusterReaderTest : public testing::Test {
   }
 
   TemporaryTree tree_;
-  ParseReport report_;
+  input::ParseReport report_;
 };
 
 TEST_F(ClusterReaderTest, AServersOwnTargets) {

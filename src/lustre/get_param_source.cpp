@@ -17,7 +17,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
-#include "lustre/line_reader.hpp"
+#include "input/line_reader.hpp"
 
 namespace iez::lustre {
 
@@ -35,11 +35,11 @@ std::optional<std::string_view> section_name(std::string_view line) {
 
 class GetParamSource final : public ParamSource {
  public:
-  GetParamSource(UniqueFd fd, std::string name) : fd_(std::move(fd)), name_(std::move(name)) {}
+  GetParamSource(input::UniqueFd fd, std::string name) : fd_(std::move(fd)), name_(std::move(name)) {}
 
   Result<void> index() {
-    const auto stream = section_stream(fd_.get(), 0, kWholeFile, name_);
-    LineReader lines(*stream);
+    const auto stream = input::section_stream(fd_.get(), 0, kWholeFile, name_);
+    input::LineReader lines(*stream);
     std::vector<std::size_t> open;  // the instances of the section being read
     bool any_section = false;
     while (true) {
@@ -72,8 +72,8 @@ class GetParamSource final : public ParamSource {
     return found;
   }
 
-  Result<std::unique_ptr<ByteStream>> open(const Instance& instance) const override {
-    return section_stream(fd_.get(), instance.offset, instance.length, instance.origin);
+  Result<std::unique_ptr<input::ByteStream>> open(const Instance& instance) const override {
+    return input::section_stream(fd_.get(), instance.offset, instance.length, instance.origin);
   }
 
   Result<void> write(const Instance& instance, std::string_view /*value*/) override {
@@ -127,28 +127,28 @@ class GetParamSource final : public ParamSource {
     return place;
   }
 
-  UniqueFd fd_;
+  input::UniqueFd fd_;
   std::string name_;
   std::vector<Instance> instances_;
   std::map<std::tuple<Param, std::string, std::string>, std::pair<std::size_t, std::size_t>> ranks_;
 };
 
-Result<UniqueFd> temporary_file() {
+Result<input::UniqueFd> temporary_file() {
   const char* const configured = std::getenv("TMPDIR");
   const std::string directory = configured != nullptr && *configured != '\0' ? configured : "/tmp";
-  UniqueFd fd(::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  input::UniqueFd fd(::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
   if (fd) return fd;
   std::string path = directory + "/iez-XXXXXX";
-  fd = UniqueFd(::mkostemp(path.data(), O_CLOEXEC));
+  fd = input::UniqueFd(::mkostemp(path.data(), O_CLOEXEC));
   if (!fd) return fail_errno(errno, fmt::format("temporary file in {}", directory));
   ::unlink(path.c_str());
   return fd;
 }
 
 // A pipe cannot be read at an offset.
-Result<UniqueFd> spooled(UniqueFd from, const std::string& name) {
-  IEZ_TRY(UniqueFd to, temporary_file());
-  const auto stream = file_stream(std::move(from), name);
+Result<input::UniqueFd> spooled(input::UniqueFd from, const std::string& name) {
+  IEZ_TRY(input::UniqueFd to, temporary_file());
+  const auto stream = input::file_stream(std::move(from), name);
   std::array<char, 64 * 1024> buffer{};
   while (true) {
     IEZ_TRY(const std::size_t got, stream->read(buffer));
@@ -163,14 +163,14 @@ Result<UniqueFd> spooled(UniqueFd from, const std::string& name) {
 
 }  // namespace
 
-Result<std::unique_ptr<ParamSource>> index_get_param(UniqueFd fd, const std::string& name) {
+Result<std::unique_ptr<ParamSource>> index_get_param(input::UniqueFd fd, const std::string& name) {
   auto source = std::make_unique<GetParamSource>(std::move(fd), name);
   IEZ_CHECK(source->index());
   return source;
 }
 
 Result<std::unique_ptr<ParamSource>> open_get_param(const std::string& path) {
-  UniqueFd fd(path == "-" ? ::dup(STDIN_FILENO) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  input::UniqueFd fd(path == "-" ? ::dup(STDIN_FILENO) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd) return fail_errno(errno, path);
   struct stat status{};
   if (::fstat(fd.get(), &status) != 0) return fail_errno(errno, path);

@@ -21,6 +21,6 @@ namespace iez::lustre {
 [[nodiscard]] Result<std::unique_ptr<ParamSource>> open_get_param(const std::string& path);
 
 // The same over an open descriptor that can be read at any offset. `name` appears in messages.
-[[nodiscard]] Result<std::unique_ptr<ParamSource>> index_get_param(UniqueFd fd, const std::string& name);
+[[nodiscard]] Result<std::unique_ptr<ParamSource>> index_get_param(input::UniqueFd fd, const std::string& name);
 
 }  // namespace iez::lustre

@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
-#include "lustre/excerpt.hpp"
-#include "lustre/line_reader.hpp"
+#include "input/excerpt.hpp"
+#include "input/line_reader.hpp"
 #include "lustre/timestamp.hpp"
 
 namespace iez::lustre {
@@ -98,9 +98,9 @@ std::uint64_t count_of(const Bucket& bucket, Direction direction) {
 
 class Parser {
  public:
-  Parser(std::string_view origin, ParseReport& report) : origin_(origin), report_(report) {}
+  Parser(std::string_view origin, input::ParseReport& report) : origin_(origin), report_(report) {}
 
-  void line(const LineReader::Line& line) {
+  void line(const input::LineReader::Line& line) {
     number_ = line.number;
     if (line.cut) return skip("the line is too long");
     if (text::trim(line.text).empty() || is_column_line(line.text)) return;
@@ -109,7 +109,7 @@ class Parser {
     if (pair && !pair->key.empty() && text::is_digit(pair->key.front())) return bucket(*pair);
     if (!line.ended) return skip("the text ends within this line");
     if (const auto title = parse_title(line.text)) return section(*title);
-    if (!pair) return skip(fmt::format("'{}' is neither a table, a bucket nor a gauge", excerpt(line.text)));
+    if (!pair) return skip(fmt::format("'{}' is neither a table, a bucket nor a gauge", input::excerpt(line.text)));
     if (pair->key == "snapshot_time") return store(result_.snapshot_time, parse_timestamp(pair->value), *pair);
     if (pair->key == "start_time") return store(result_.start_time, parse_timestamp(pair->value), *pair);
     if (pair->key == "elapsed_time") return store(result_.elapsed, parse_elapsed(pair->value), *pair);
@@ -124,15 +124,15 @@ class Parser {
   template <typename T>
   void store(std::optional<T>& field, const std::optional<T>& value, const KeyValue& pair) {
     if (field) return skip(fmt::format("{} is repeated", pair.key));
-    if (!value) return skip(fmt::format("{} '{}' is not a time in seconds", pair.key, excerpt(pair.value)));
+    if (!value) return skip(fmt::format("{} '{}' is not a time in seconds", pair.key, input::excerpt(pair.value)));
     field = value;
     ++report_.rows;
   }
 
   void gauge(const KeyValue& pair) {
     const auto value = text::parse_u64(pair.value);
-    if (!value) return skip(fmt::format("'{}: {}' is not a count", excerpt(pair.key), excerpt(pair.value)));
-    if (!acceptable_name(pair.key)) return skip(fmt::format("'{}' is not the name of a gauge", excerpt(pair.key)));
+    if (!value) return skip(fmt::format("'{}: {}' is not a count", input::excerpt(pair.key), input::excerpt(pair.value)));
+    if (!acceptable_name(pair.key)) return skip(fmt::format("'{}' is not the name of a gauge", input::excerpt(pair.key)));
     if (result_.gauges.size() == Histograms::kMaxGauges) return skip("too many gauges");
     result_.gauges.push_back({.name = std::string(pair.key), .value = *value});
     ++report_.rows;
@@ -140,7 +140,7 @@ class Parser {
 
   void section(const Title& title) {
     open_ = false;
-    if (!acceptable_name(title.name)) return skip(fmt::format("'{}' is not the name of a table", excerpt(title.name)));
+    if (!acceptable_name(title.name)) return skip(fmt::format("'{}' is not the name of a table", input::excerpt(title.name)));
     if (result_.sections.size() == Histograms::kMaxSections) return skip("too many tables");
     result_.sections.push_back({.name = std::string(title.name), .columns = title.columns, .buckets = {}});
     open_ = true;
@@ -150,23 +150,23 @@ class Parser {
     if (!open_) return skip("a bucket outside a table");
     Histogram& histogram = result_.sections.back();
     const auto parsed = parse_bucket(row, histogram.columns);
-    if (!parsed) return skip(fmt::format("bucket '{}' of '{}' is malformed", excerpt(row.key), histogram.name));
+    if (!parsed) return skip(fmt::format("bucket '{}' of '{}' is malformed", input::excerpt(row.key), histogram.name));
     if (histogram.buckets.size() == Histogram::kMaxBuckets) return skip(fmt::format("too many buckets of '{}'", histogram.name));
     if (!histogram.buckets.empty() && parsed->bound <= histogram.buckets.back().bound) {
-      return skip(fmt::format("bucket '{}' of '{}' is out of order", excerpt(row.key), histogram.name));
+      return skip(fmt::format("bucket '{}' of '{}' is out of order", input::excerpt(row.key), histogram.name));
     }
     histogram.buckets.push_back(*parsed);
     ++report_.rows;
   }
 
   std::string_view origin_;
-  ParseReport& report_;
+  input::ParseReport& report_;
   std::uint64_t number_ = 0;
   Histograms result_;
   bool open_ = false;  // buckets belong to the last of result_.sections
 };
 
-bool begins_histograms(const LineReader::Line& line) {
+bool begins_histograms(const input::LineReader::Line& line) {
   const auto pair = split_key(line.text);
   return !line.cut && pair && pair->key == "snapshot_time";
 }
@@ -207,8 +207,8 @@ std::optional<double> weighted_mean(const Histogram& histogram, Direction direct
   return sum / weights;
 }
 
-Result<Histograms> parse_histograms(ByteStream& stream, std::string_view origin, ParseReport& report) {
-  LineReader lines(stream);
+Result<Histograms> parse_histograms(input::ByteStream& stream, std::string_view origin, input::ParseReport& report) {
+  input::LineReader lines(stream);
   Parser parser(origin, report);
   bool begun = false;
   while (true) {
@@ -217,7 +217,7 @@ Result<Histograms> parse_histograms(ByteStream& stream, std::string_view origin,
     if (!begun && text::trim(line->text).empty()) continue;
     if (!begun && !begins_histograms(*line)) {
       return fail(Errc::parse, fmt::format("{}: not brw_stats or rpc_stats: expected 'snapshot_time:', found '{}'",
-                                           text::printable(origin), text::printable(excerpt(line->text))));
+                                           text::printable(origin), text::printable(input::excerpt(line->text))));
     }
     begun = true;
     parser.line(*line);

@@ -22,8 +22,8 @@
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "base/units.hpp"
-#include "lustre/byte_stream.hpp"
-#include "lustre/parse_report.hpp"
+#include "input/byte_stream.hpp"
+#include "input/parse_report.hpp"
 
 namespace iez::lustre {
 
@@ -82,6 +82,6 @@ std::optional<double> weighted_mean(const Histogram& histogram, Direction direct
 
 // Fails where the stream does, and for text that does not begin with a snapshot_time (an empty file never does). What is
 // malformed, out of order or beyond the bounds above is skipped and counted; rows of a skipped table are counted too.
-[[nodiscard]] Result<Histograms> parse_histograms(ByteStream& stream, std::string_view origin, ParseReport& report);
+[[nodiscard]] Result<Histograms> parse_histograms(input::ByteStream& stream, std::string_view origin, input::ParseReport& report);
 
 }  // namespace iez::lustre

@@ -26,7 +26,7 @@ constexpr std::string_view kTime = "snapshot_time: 1.000000000 secs.nsecs\n";
 constexpr std::string_view kTitle = "pages per rpc         rpcs   % cum % |       rpcs   % cum %\n";
 
 Histograms parse_clean(std::string_view path) {
-  ParseReport report;
+  input::ParseReport report;
   auto parsed = parse_text(parse_histograms, fixture(path), &report);
   EXPECT_TRUE(parsed) << path;
   EXPECT_EQ(report.skipped, 0U) << path;
@@ -34,7 +34,7 @@ Histograms parse_clean(std::string_view path) {
 }
 
 // One table with these rows.
-Histogram parse_rows(std::string_view rows, ParseReport& report) {
+Histogram parse_rows(std::string_view rows, input::ParseReport& report) {
   const auto parsed = parse_text(parse_histograms, fmt::format("{}{}{}", kTime, kTitle, rows), &report);
   EXPECT_TRUE(parsed);
   EXPECT_EQ(parsed->sections.size(), 1U);
@@ -212,7 +212,7 @@ TEST(Histograms, AgreeWithAnotherParserOnEveryBucketOfASmallServer) {
 }
 
 TEST(Histograms, TotalsAndMeans) {
-  ParseReport report;
+  input::ParseReport report;
   const Histogram histogram = parse_rows("1: 1 25 25 | 0 0 0\n1K: 3 75 100 | 0 0 0\n", report);
   EXPECT_EQ(total(histogram, Direction::read), 4U);
   EXPECT_DOUBLE_EQ(weighted_mean(histogram, Direction::read).value_or(-1), (1.0 + 3 * 1024.0) / 4);
@@ -221,7 +221,7 @@ TEST(Histograms, TotalsAndMeans) {
 }
 
 TEST(Histograms, ATotalTooLargeStaysAtTheGreatestNumber) {
-  ParseReport report;
+  input::ParseReport report;
   const Histogram histogram = parse_rows(
       "1: 18446744073709551615 50 50 | 0 0 0\n"
       "8191P: 18446744073709551615 50 100 | 1 0 0\n",
@@ -255,7 +255,7 @@ TEST(Histograms, MalformedBucketsAreSkippedAndCounted) {
                                      "1 0 0 0 | 0 0 0\n",
                                      "1: 0 0 0 : 0 0 0\n",
                                      "-1: 0 0 0 | 0 0 0\n"}) {
-    ParseReport report;
+    input::ParseReport report;
     EXPECT_TRUE(parse_rows(row, report).buckets.empty()) << row;
     EXPECT_EQ(report.skipped, 1U) << row;
     EXPECT_EQ(report.rows, 1U) << row;  // the time
@@ -265,7 +265,7 @@ TEST(Histograms, MalformedBucketsAreSkippedAndCounted) {
 }
 
 TEST(Histograms, LabelsOutOfOrderOrRepeatedAreSkipped) {
-  ParseReport report;
+  input::ParseReport report;
   const Histogram histogram =
       parse_rows("2: 1 0 0 | 1 0 0\n1: 9 0 0 | 9 0 0\n2: 9 0 0 | 9 0 0\n1K: 3 0 0 | 3 0 0\n1024: 9 0 0 | 9 0 0\n", report);
   EXPECT_THAT(histogram.buckets, ElementsAre(Bucket{2, 1, 1}, Bucket{1024, 3, 3}));
@@ -273,13 +273,13 @@ TEST(Histograms, LabelsOutOfOrderOrRepeatedAreSkipped) {
 }
 
 TEST(Histograms, PercentagesMayContradictTheCounts) {
-  ParseReport report;
+  input::ParseReport report;
   EXPECT_THAT(parse_rows("1: 5 0 101 | 7 100 3\n", report).buckets, ElementsAre(Bucket{1, 5, 7}));
   EXPECT_EQ(report.skipped, 0U);
 }
 
 TEST(Histograms, ARowOfTheOtherFormIsSkipped) {
-  ParseReport report;
+  input::ParseReport report;
   const auto parsed =
       parse_text(parse_histograms, fmt::format("{}rpcs in flight rpcs % cum %\n1: 1 1 1 | 2 2 2\n2: 3 3 3\n", kTime), &report);
   ASSERT_TRUE(parsed);
@@ -288,7 +288,7 @@ TEST(Histograms, ARowOfTheOtherFormIsSkipped) {
 }
 
 TEST(Histograms, BucketsBeforeAnyTableAreSkipped) {
-  ParseReport report;
+  input::ParseReport report;
   const auto parsed = parse_text(parse_histograms, fmt::format("{}1: 1 1 1 | 2 2 2\n", kTime), &report);
   ASSERT_TRUE(parsed);
   EXPECT_TRUE(parsed->sections.empty());
@@ -296,7 +296,7 @@ TEST(Histograms, BucketsBeforeAnyTableAreSkipped) {
 }
 
 TEST(Histograms, TimesAndGaugesAreChecked) {
-  ParseReport report;
+  input::ParseReport report;
   const auto parsed = parse_text(parse_histograms,
                                  "snapshot_time: yesterday\n"
                                  "start_time: 5\n"
@@ -319,7 +319,7 @@ TEST(Histograms, TimesAndGaugesAreChecked) {
 
 TEST(Histograms, NamesAreBounded) {
   const std::string longest(Histogram::kMaxName, 'n');
-  ParseReport report;
+  input::ParseReport report;
   const auto parsed = parse_text(parse_histograms,
                                  fmt::format("{0}{1} ios % cum % | ios % cum %\n1: 1 1 1 | 1 1 1\n"
                                              "{1}x ios % cum % | ios % cum %\n2: 2 2 2 | 2 2 2\n"
@@ -341,7 +341,7 @@ TEST(Histograms, NumbersOfThingsAreBounded) {
     text += fmt::format("table {} ios % cum % | ios % cum %\n", i);
     for (std::size_t j = 0; j < Histogram::kMaxBuckets + 2; ++j) text += fmt::format("{}: {} 0 0 | 0 0 0\n", j, i);
   }
-  ParseReport report;
+  input::ParseReport report;
   const auto parsed = parse_text(parse_histograms, text, &report);
   ASSERT_TRUE(parsed);
   EXPECT_EQ(parsed->gauges.size(), Histograms::kMaxGauges);
@@ -349,7 +349,7 @@ TEST(Histograms, NumbersOfThingsAreBounded) {
   for (const Histogram& histogram : parsed->sections) EXPECT_EQ(histogram.buckets.size(), Histogram::kMaxBuckets);
   EXPECT_EQ(report.skipped, 5 + 2 * Histograms::kMaxSections + 3 * (1 + Histogram::kMaxBuckets + 2));
   EXPECT_EQ(parsed->sections.back().buckets.back().read, Histograms::kMaxSections - 1);  // none of the tables refused
-  EXPECT_EQ(report.problems.size(), ParseReport::kKept);
+  EXPECT_EQ(report.problems.size(), input::ParseReport::kKept);
 }
 
 TEST(Histograms, OtherFilesAreRefusedWithWhatWasFound) {
@@ -379,7 +379,7 @@ TEST(Histograms, AnErrorOfTheStreamIsPassedOn) {
   const std::string text = fixture("whamcloud/brw_stats_with_data.txt");
   for (const std::size_t front : {std::size_t{0}, text.size() / 2, text.size()}) {
     BrokenStream stream(std::string_view(text).substr(0, front));
-    ParseReport report;
+    input::ParseReport report;
     const auto parsed = parse_histograms(stream, "the/file", report);
     ASSERT_FALSE(parsed);
     EXPECT_EQ(parsed.error().message, "the device is gone");
@@ -419,19 +419,19 @@ TEST(Histograms, TextCutAtAnyByteInventsNothing) {
 }
 
 TEST(Histograms, ALastRowWithoutItsNewlineCounts) {
-  ParseReport report;
+  input::ParseReport report;
   EXPECT_THAT(parse_rows("1: 5 100 100 | 7 100 100", report).buckets, ElementsAre(Bucket{1, 5, 7}));
 }
 
 TEST(Histograms, NulBytesSpoilOnlyTheirLine) {
-  ParseReport report;
+  input::ParseReport report;
   const std::string rows = std::string("1: 5 0 0 | 7 0 0\n") + std::string("2: 5 0 0 |\0 7 0 0\n", 18) + "4: 5 0 0 | 7 0 0\n";
   EXPECT_THAT(parse_rows(rows, report).buckets, ElementsAre(Bucket{1, 5, 7}, Bucket{4, 5, 7}));
   EXPECT_EQ(report.skipped, 1U);
 }
 
 TEST(Histograms, LinesWithoutEnd) {
-  ParseReport report;
+  input::ParseReport report;
   EndlessStream stream('a', 10'000'000);
   const auto parsed = parse_histograms(stream, "the/file", report);
   ASSERT_FALSE(parsed);

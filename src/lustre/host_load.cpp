@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
-#include "lustre/excerpt.hpp"
-#include "lustre/line_reader.hpp"
+#include "input/excerpt.hpp"
+#include "input/line_reader.hpp"
 
 namespace iez::lustre {
 
@@ -90,7 +90,7 @@ std::optional<double> parse_average(std::string_view word) {
   return text::parse_double(word);
 }
 
-std::optional<LoadAverage> parse_averages(const LineReader::Line& line) {
+std::optional<LoadAverage> parse_averages(const input::LineReader::Line& line) {
   std::string_view rest = line.text;
   const auto one = parse_average(text::take_word(rest));
   const auto five = parse_average(text::take_word(rest));
@@ -114,8 +114,8 @@ double used_share(const MemoryLoad& memory) {
   return share((memory.total - memory.available).count, memory.total.count);
 }
 
-Result<CpuLoad> parse_cpu(ByteStream& stream, std::string_view origin, ParseReport& report) {
-  LineReader lines(stream);
+Result<CpuLoad> parse_cpu(input::ByteStream& stream, std::string_view origin, input::ParseReport& report) {
+  input::LineReader lines(stream);
   CpuLoad load;
   std::optional<CpuTimes> times;
   while (true) {
@@ -129,7 +129,7 @@ Result<CpuLoad> parse_cpu(ByteStream& stream, std::string_view origin, ParseRepo
     if (times) {
       ++report.rows;
     } else {
-      report.skip(origin, line->number, fmt::format("'{}' holds no processor times", excerpt(line->text)));
+      report.skip(origin, line->number, fmt::format("'{}' holds no processor times", input::excerpt(line->text)));
     }
   }
   if (!times)
@@ -138,8 +138,8 @@ Result<CpuLoad> parse_cpu(ByteStream& stream, std::string_view origin, ParseRepo
   return load;
 }
 
-Result<MemoryLoad> parse_memory(ByteStream& stream, std::string_view origin, ParseReport& report) {
-  LineReader lines(stream);
+Result<MemoryLoad> parse_memory(input::ByteStream& stream, std::string_view origin, input::ParseReport& report) {
+  input::LineReader lines(stream);
   MemoryFields fields;
   while (true) {
     IEZ_TRY(const auto line, lines.next());
@@ -152,7 +152,7 @@ Result<MemoryLoad> parse_memory(ByteStream& stream, std::string_view origin, Par
       *field = value;
       ++report.rows;
     } else {
-      report.skip(origin, line->number, fmt::format("'{}' is malformed or repeated", excerpt(line->text)));
+      report.skip(origin, line->number, fmt::format("'{}' is malformed or repeated", input::excerpt(line->text)));
     }
   }
   const auto available = fields.usable();
@@ -162,14 +162,14 @@ Result<MemoryLoad> parse_memory(ByteStream& stream, std::string_view origin, Par
   return MemoryLoad{.total = *fields.total, .available = *available};
 }
 
-Result<LoadAverage> parse_load_average(ByteStream& stream, std::string_view origin, ParseReport& report) {
-  LineReader lines(stream);
+Result<LoadAverage> parse_load_average(input::ByteStream& stream, std::string_view origin, input::ParseReport& report) {
+  input::LineReader lines(stream);
   IEZ_TRY(const auto line, lines.next());
   const std::string_view found = line ? line->text : std::string_view{};
   const auto averages = line ? parse_averages(*line) : std::nullopt;
   if (!averages) {
     return fail(Errc::parse, fmt::format("{}: expected three load averages, found '{}'", text::printable(origin),
-                                         text::printable(excerpt(found))));
+                                         text::printable(input::excerpt(found))));
   }
   ++report.rows;
   return *averages;

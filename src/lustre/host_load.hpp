@@ -9,8 +9,8 @@
 
 #include "base/result.hpp"
 #include "base/units.hpp"
-#include "lustre/byte_stream.hpp"
-#include "lustre/parse_report.hpp"
+#include "input/byte_stream.hpp"
+#include "input/parse_report.hpp"
 
 namespace iez::lustre {
 
@@ -57,8 +57,9 @@ struct LoadAverage {
 
 // These fail where the stream does, or where it holds no usable "cpu" line, no usable MemTotal with MemAvailable or MemFree, or
 // not the three averages. Lines of interest that are malformed are skipped and counted.
-[[nodiscard]] Result<CpuLoad> parse_cpu(ByteStream& stream, std::string_view origin, ParseReport& report);
-[[nodiscard]] Result<MemoryLoad> parse_memory(ByteStream& stream, std::string_view origin, ParseReport& report);
-[[nodiscard]] Result<LoadAverage> parse_load_average(ByteStream& stream, std::string_view origin, ParseReport& report);
+[[nodiscard]] Result<CpuLoad> parse_cpu(input::ByteStream& stream, std::string_view origin, input::ParseReport& report);
+[[nodiscard]] Result<MemoryLoad> parse_memory(input::ByteStream& stream, std::string_view origin, input::ParseReport& report);
+[[nodiscard]] Result<LoadAverage> parse_load_average(input::ByteStream& stream, std::string_view origin,
+                                                     input::ParseReport& report);
 
 }  // namespace iez::lustre

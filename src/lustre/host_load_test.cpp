@@ -33,7 +33,7 @@ constexpr std::string_view kMemory =
     "HugePages_Total:       0\n";
 
 TEST(HostLoad, ProcessorTimes) {
-  ParseReport report;
+  input::ParseReport report;
   const auto load = parse_text(parse_cpu, kStat, &report);
   ASSERT_TRUE(load);
   EXPECT_EQ(load->cores, 2U);
@@ -76,7 +76,7 @@ TEST(HostLoad, MalformedProcessorTimes) {
   for (const std::string_view text :
        {"cpu 1 2 3\n", "cpu\n", "cpu 1 2 3 -4\n", "cpu 1 2 3 x\n", "cpu 1 2 3 18446744073709551616\n",
         "cpu 18446744073709551615 1 0 0\n", "cpu 1 2 3 4 5.5\n", "cpu 1 2 3 4"}) {
-    ParseReport report;
+    input::ParseReport report;
     const auto load = parse_text(parse_cpu, text, &report);
     ASSERT_FALSE(load) << text;
     EXPECT_EQ(load.error().code, Errc::parse);
@@ -86,7 +86,7 @@ TEST(HostLoad, MalformedProcessorTimes) {
 }
 
 TEST(HostLoad, TheFirstUsableLineOfTimesCounts) {
-  ParseReport report;
+  input::ParseReport report;
   const auto load = parse_text(parse_cpu, "cpu x\ncpu 1 2 3 4\ncpu 5 6 7 8\ncpufreq 1\ncpu-1 2\n", &report);
   ASSERT_TRUE(load);
   EXPECT_EQ(*load, (CpuLoad{.times = {.busy = 6, .total = 10}, .cores = 0}));
@@ -94,7 +94,7 @@ TEST(HostLoad, TheFirstUsableLineOfTimesCounts) {
 }
 
 TEST(HostLoad, Memory) {
-  ParseReport report;
+  input::ParseReport report;
   const auto memory = parse_text(parse_memory, kMemory, &report);
   ASSERT_TRUE(memory);
   EXPECT_EQ(*memory, (MemoryLoad{.total = Bytes::kib(24682416), .available = Bytes::kib(24255464)}));
@@ -128,7 +128,7 @@ TEST(HostLoad, MalformedMemory) {
 }
 
 TEST(HostLoad, AMalformedOrRepeatedLineOfMemoryIsSkipped) {
-  ParseReport report;
+  input::ParseReport report;
   const auto memory =
       parse_text(parse_memory, "MemTotal: 9 kB\nMemTotal: 7 kB\nMemAvailable: many kB\nMemFree: 4 kB\nCached: 1 kB\n", &report);
   ASSERT_TRUE(memory);
@@ -176,7 +176,7 @@ TEST(HostLoad, TextCutAtAnyByteInventsNothing) {
 }
 
 TEST(HostLoad, ErrorsOfTheStreamArePassedOn) {
-  ParseReport report;
+  input::ParseReport report;
   BrokenStream stat(kStat);
   EXPECT_EQ(parse_cpu(stat, "the/file", report).error().message, "the device is gone");
   BrokenStream memory(kMemory);
@@ -188,7 +188,7 @@ TEST(HostLoad, ErrorsOfTheStreamArePassedOn) {
 TEST(HostLoad, LinesWithoutEndAndNulBytes) {
   for (const char byte : {'a', '\0', '1'}) {
     for (const auto bytes : {std::size_t{1'000'000}, std::size_t{10'000'000}}) {
-      ParseReport report;
+      input::ParseReport report;
       EndlessStream stat(byte, bytes);
       EXPECT_FALSE(parse_cpu(stat, "the/file", report));
       EndlessStream memory(byte, bytes);

@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
-#include "lustre/excerpt.hpp"
-#include "lustre/line_reader.hpp"
+#include "input/excerpt.hpp"
+#include "input/line_reader.hpp"
 
 namespace iez::lustre {
 
@@ -223,14 +223,14 @@ class Outline {
 
 class Parser {
  public:
-  Parser(std::string_view origin, ParseReport& report) : origin_(origin), report_(report) {}
+  Parser(std::string_view origin, input::ParseReport& report) : origin_(origin), report_(report) {}
 
-  void line(const LineReader::Line& line) {
+  void line(const input::LineReader::Line& line) {
     const std::string_view text = text::trim(line.text);
     if (text.empty()) return;
     if (line.cut) return skip(line, "the line is too long");
     const std::size_t colon = text.find(':');
-    if (colon == std::string_view::npos) return skip(line, fmt::format("'{}' is not 'key: value'", excerpt(text)));
+    if (colon == std::string_view::npos) return skip(line, fmt::format("'{}' is not 'key: value'", input::excerpt(text)));
     const std::string_view key = text.substr(0, colon);
     const std::string_view value = text::trim(text.substr(colon + 1));
     const std::size_t indent = line.text.find_first_not_of(' ');
@@ -242,19 +242,20 @@ class Parser {
   Import finish() { return std::move(result_); }
 
  private:
-  void skip(const LineReader::Line& line, std::string message) { report_.skip(origin_, line.number, std::move(message)); }
+  void skip(const input::LineReader::Line& line, std::string message) { report_.skip(origin_, line.number, std::move(message)); }
 
-  void set(const LineReader::Line& line, Section section, std::string_view key, std::string_view value) {
+  void set(const input::LineReader::Line& line, Section section, std::string_view key, std::string_view value) {
     const auto* const field =
         std::ranges::find_if(kFields, [&](const Field& known) { return known.section == section && known.key == key; });
     if (field == kFields.end()) return;
     if (!line.ended) return skip(line, fmt::format("the text ends within '{}'", key));
-    if (!field->set(result_, value)) return skip(line, fmt::format("{}: '{}' is malformed or repeated", key, excerpt(value)));
+    if (!field->set(result_, value))
+      return skip(line, fmt::format("{}: '{}' is malformed or repeated", key, input::excerpt(value)));
     ++report_.rows;
   }
 
   std::string_view origin_;
-  ParseReport& report_;
+  input::ParseReport& report_;
   Import result_;
   Outline outline_;
 };
@@ -266,8 +267,8 @@ std::string_view to_string(ImportState state) {
   return known == kStates.end() ? "<UNKNOWN>" : known->name;
 }
 
-Result<Import> parse_import(ByteStream& stream, std::string_view origin, ParseReport& report) {
-  LineReader lines(stream);
+Result<Import> parse_import(input::ByteStream& stream, std::string_view origin, input::ParseReport& report) {
+  input::LineReader lines(stream);
   Parser parser(origin, report);
   bool begun = false;
   while (true) {
@@ -277,7 +278,7 @@ Result<Import> parse_import(ByteStream& stream, std::string_view origin, ParseRe
     if (!begun && text.empty()) continue;
     if (!begun && text != "import:") {
       return fail(Errc::parse, fmt::format("{}: not an import: expected 'import:', found '{}'", text::printable(origin),
-                                           text::printable(excerpt(text))));
+                                           text::printable(input::excerpt(text))));
     }
     begun = true;
     parser.line(*line);

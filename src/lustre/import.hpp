@@ -14,8 +14,8 @@
 
 #include "base/result.hpp"
 #include "base/units.hpp"
-#include "lustre/byte_stream.hpp"
-#include "lustre/parse_report.hpp"
+#include "input/byte_stream.hpp"
+#include "input/parse_report.hpp"
 
 namespace iez::lustre {
 
@@ -74,6 +74,6 @@ std::string_view to_string(ImportState state);  // as Lustre prints it: "FULL", 
 
 // Fails where the stream does, and for text that does not begin with "import:". A known key with a malformed or repeated value
 // is skipped and counted, and so is one on a last line without its newline: its value may have been longer.
-[[nodiscard]] Result<Import> parse_import(ByteStream& stream, std::string_view origin, ParseReport& report);
+[[nodiscard]] Result<Import> parse_import(input::ByteStream& stream, std::string_view origin, input::ParseReport& report);
 
 }  // namespace iez::lustre

@@ -17,14 +17,14 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 Import parse_clean(std::string_view path) {
-  ParseReport report;
+  input::ParseReport report;
   auto parsed = parse_text(parse_import, fixture(path), &report);
   EXPECT_TRUE(parsed) << path;
   EXPECT_EQ(report.skipped, 0U) << path;
   return parsed ? *std::move(parsed) : Import{};
 }
 
-Import parse_lines(std::string_view lines, ParseReport& report) {
+Import parse_lines(std::string_view lines, input::ParseReport& report) {
   const auto parsed = parse_text(parse_import, fmt::format("import:\n{}", lines), &report);
   EXPECT_TRUE(parsed);
   return *parsed;
@@ -91,7 +91,7 @@ TEST(Import, OfOthers) {
 TEST(Import, EveryStateAndItsName) {
   for (const std::string_view name : {"CLOSED", "NEW", "DISCONN", "CONNECTING", "REPLAY", "REPLAY_LOCKS", "REPLAY_WAIT",
                                       "RECOVER", "FULL", "EVICTED", "IDLE"}) {
-    ParseReport report;
+    input::ParseReport report;
     const Import import = parse_lines(fmt::format("    state: {}\n", name), report);
     EXPECT_NE(import.state, ImportState::unknown) << name;
     EXPECT_EQ(to_string(import.state), name);
@@ -100,7 +100,7 @@ TEST(Import, EveryStateAndItsName) {
 }
 
 TEST(Import, AStateOfTheFutureIsKeptAsText) {
-  ParseReport report;
+  input::ParseReport report;
   const Import import = parse_lines("    state: HIBERNATING\n", report);
   EXPECT_EQ(import.state, ImportState::unknown);
   EXPECT_EQ(import.state_text, "HIBERNATING");
@@ -108,14 +108,14 @@ TEST(Import, AStateOfTheFutureIsKeptAsText) {
 }
 
 TEST(Import, MissingIsNotZero) {
-  ParseReport report;
+  input::ParseReport report;
   EXPECT_EQ(parse_lines("", report), Import{});
   EXPECT_EQ(report.rows, 0U);
   EXPECT_EQ(report.skipped, 0U);
 }
 
 TEST(Import, UnknownKeysAreIgnored) {
-  ParseReport report;
+  input::ParseReport report;
   const Import import = parse_lines(
       "    shoe_size: 43\n    inflight: 9\n    wings:\n       inflight: 5\n       rpcs:\n          inflight: 6\n    rpcs:\n"
       "       hue: red\n       inflight: 7\n       deep:\n          deeper:\n             deepest:\n                abyss:\n"
@@ -129,7 +129,7 @@ TEST(Import, UnknownKeysAreIgnored) {
 
 TEST(Import, NobodyToTalkTo) {
   for (const std::string_view none : {"<none>", "\"<none>\""}) {
-    ParseReport report;
+    input::ParseReport report;
     const Import import =
         parse_lines(fmt::format("    connection:\n       failover_nids: [ ]\n       current_connection: {}\n", none), report);
     EXPECT_EQ(import.current_connection, "");
@@ -139,7 +139,7 @@ TEST(Import, NobodyToTalkTo) {
 }
 
 TEST(Import, NidsOfEveryKind) {
-  ParseReport report;
+  input::ParseReport report;
   const Import import =
       parse_lines("    connection:\n       failover_nids: [10.0.0.1@tcp,\"fe80::1%2@tcp1\" , 0x17@gni]\n", report);
   EXPECT_THAT(import.failover_nids, ElementsAre("10.0.0.1@tcp", "fe80::1%2@tcp1", "0x17@gni"));
@@ -174,7 +174,7 @@ TEST(Import, MalformedValuesAreSkippedAndCounted) {
                                       "    read_data_averages:\n       bytes_per_rpc: lots\n",
                                       "    read_data_averages:\n       usecs_per_rpc: 1 usec\n",
                                       "    key\n"}) {
-    ParseReport report;
+    input::ParseReport report;
     EXPECT_EQ(parse_lines(line, report), Import{}) << line;
     EXPECT_EQ(report.skipped, 1U) << line;
     EXPECT_EQ(report.rows, 0U) << line;
@@ -183,7 +183,7 @@ TEST(Import, MalformedValuesAreSkippedAndCounted) {
 }
 
 TEST(Import, ARepeatedValueDoesNotReplaceTheFirst) {
-  ParseReport report;
+  input::ParseReport report;
   // When no byte was written, Lustre prints the time of writes without a heading, and so under that of reads.
   const Import import = parse_lines(
       "    name: a\n    name: b\n    read_data_averages:\n       bytes_per_rpc: 4096\n       usecs_per_rpc: 7\n"
@@ -199,7 +199,7 @@ TEST(Import, TextsAndListsAreBounded) {
   const std::string longest(Import::kMaxText, 'n');
   std::string nids = "0@lo";
   for (std::size_t i = 1; i < Import::kMaxNids; ++i) nids += ", 0@lo";
-  ParseReport report;
+  input::ParseReport report;
   const Import full =
       parse_lines(fmt::format("    name: {}\n    connection:\n       failover_nids: [ {} ]\n", longest, nids), report);
   EXPECT_EQ(full.name, longest);
@@ -224,7 +224,7 @@ TEST(Import, OtherFilesAreRefused) {
 
 TEST(Import, AnErrorOfTheStreamIsPassedOn) {
   BrokenStream stream("import:\n    name: a\n");
-  ParseReport report;
+  input::ParseReport report;
   const auto parsed = parse_import(stream, "the/file", report);
   ASSERT_FALSE(parsed);
   EXPECT_EQ(parsed.error().message, "the device is gone");
@@ -263,7 +263,7 @@ TEST(Import, TextCutAtAnyByteInventsNothing) {
 }
 
 TEST(Import, NulBytesSpoilOnlyTheirLine) {
-  ParseReport report;
+  input::ParseReport report;
   const Import import =
       parse_lines(std::string_view("    connect_flags: [ a, \0\0, b ]\n    name: a\0b\n    state: FULL\n", 62), report);
   EXPECT_EQ(import.name, "");
@@ -272,7 +272,7 @@ TEST(Import, NulBytesSpoilOnlyTheirLine) {
 }
 
 TEST(Import, LinesWithoutEnd) {
-  ParseReport report;
+  input::ParseReport report;
   EndlessStream stream('a', 10'000'000);
   const auto parsed = parse_import(stream, "the/file", report);
   ASSERT_FALSE(parsed);

@@ -33,7 +33,7 @@ class CaptureTimes {
     for (const Instance& instance : *instances) {
       const auto stream = source.open(instance);
       if (!stream) continue;
-      ParseReport ignored;  // whoever reads the counters themselves reports on them
+      input::ParseReport ignored;  // whoever reads the counters themselves reports on them
       const auto times = parse_stats(**stream, instance.origin, ignored, [](const CounterRow&) {});
       const std::optional<WallTime> snapshot = times ? times->snapshot : std::nullopt;
       if (!snapshot) continue;
@@ -54,7 +54,7 @@ class CaptureTimes {
 
 class Collector {
  public:
-  Collector(const Clock& clock, const JobReadOptions& options, ParseReport& report)
+  Collector(const Clock& clock, const JobReadOptions& options, input::ParseReport& report)
       : clock_(clock), options_(options), report_(report), sample_(options.sample) {}
 
   void add_source(const ParamSource& source) {
@@ -123,20 +123,20 @@ class Collector {
 
   const Clock& clock_;
   const JobReadOptions& options_;
-  ParseReport& report_;
+  input::ParseReport& report_;
   JobSample sample_;
   bool opened_ = false;
   std::optional<Error> first_failure_;
-  std::set<std::string> sampled_;             // devices
-  std::vector<ParseReport::Problem> silent_;  // sources without a target
-  std::set<std::string> others_;              // file systems that were not asked for
+  std::set<std::string> sampled_;                    // devices
+  std::vector<input::ParseReport::Problem> silent_;  // sources without a target
+  std::set<std::string> others_;                     // file systems that were not asked for
   std::optional<Error> denied_;
 };
 
 }  // namespace
 
 Result<JobSample> read_jobs(std::span<const std::unique_ptr<ParamSource>> sources, const Clock& clock,
-                            const JobReadOptions& options, ParseReport& report) {
+                            const JobReadOptions& options, input::ParseReport& report) {
   Collector collector(clock, options, report);
   for (const auto& source : sources) collector.add_source(*source);
   return collector.finish();

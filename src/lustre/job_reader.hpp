@@ -7,9 +7,9 @@
 
 #include "base/clock.hpp"
 #include "base/result.hpp"
+#include "input/parse_report.hpp"
 #include "lustre/job_rates.hpp"
 #include "lustre/param_source.hpp"
-#include "lustre/parse_report.hpp"
 
 namespace iez::lustre {
 
@@ -27,6 +27,6 @@ struct JobReadOptions {
 // OSTs and MDTs alike, each once. A target that vanishes or cannot be read, and a source without any, is counted in report. None
 // that can be read: an error.
 [[nodiscard]] Result<JobSample> read_jobs(std::span<const std::unique_ptr<ParamSource>> sources, const Clock& clock,
-                                          const JobReadOptions& options, ParseReport& report);
+                                          const JobReadOptions& options, input::ParseReport& report);
 
 }  // namespace iez::lustre

@@ -29,7 +29,7 @@ class JobReaderTest : public testing::Test {
 
   TemporaryTree tree_;
   ManualClock clock_;
-  ParseReport report_;
+  input::ParseReport report_;
 };
 
 TEST_F(JobReaderTest, OstsAndMdtsTogether) {

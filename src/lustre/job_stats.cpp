@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
-#include "lustre/excerpt.hpp"
-#include "lustre/line_reader.hpp"
+#include "input/excerpt.hpp"
+#include "input/line_reader.hpp"
 
 namespace iez::lustre {
 
@@ -194,10 +194,10 @@ bool decode_id(std::string_view value, std::string& id) {
 
 class Parser {
  public:
-  Parser(std::string_view origin, ParseReport& report, const JobVisitor& visit)
+  Parser(std::string_view origin, input::ParseReport& report, const JobVisitor& visit)
       : origin_(origin), report_(report), visit_(visit) {}
 
-  void line(const LineReader::Line& line) {
+  void line(const input::LineReader::Line& line) {
     constexpr std::string_view kJob = "- job_id:";
     const std::string_view text = line.text;
     if (text.starts_with(kJob)) {
@@ -225,11 +225,11 @@ class Parser {
   JobStatsSummary& summary() { return summary_; }
 
  private:
-  void skip(const LineReader::Line& line, std::string_view why) {
-    report_.skip(origin_, line.number, fmt::format("{}: '{}'", why, text::trim(excerpt(line.text))));
+  void skip(const input::LineReader::Line& line, std::string_view why) {
+    report_.skip(origin_, line.number, fmt::format("{}: '{}'", why, text::trim(input::excerpt(line.text))));
   }
 
-  void start_job(const LineReader::Line& line, std::string_view value) {
+  void start_job(const input::LineReader::Line& line, std::string_view value) {
     entry_.times = {};
     entry_.rows.clear();
     if (entry_.has_sizes) {
@@ -242,7 +242,7 @@ class Parser {
     orphaned_ = !in_job_;
   }
 
-  void row(const LineReader::Line& line) {
+  void row(const input::LineReader::Line& line) {
     if (!in_job_) {
       if (!orphaned_) skip(line, "a counter without a job");
       return;
@@ -262,7 +262,7 @@ class Parser {
     if (!line.ended || !set_time(entry_.times, name, text::trim(value))) skip(line, "expected a counter or a time");
   }
 
-  void counter(const LineReader::Line& line, std::string_view name, Cursor cursor) {
+  void counter(const input::LineReader::Line& line, std::string_view name, Cursor cursor) {
     ParsedRow parsed;
     if (!take_row(cursor, parsed)) {
       skip(line, "the counter cannot be read");
@@ -290,7 +290,7 @@ class Parser {
   }
 
   std::string_view origin_;
-  ParseReport& report_;
+  input::ParseReport& report_;
   const JobVisitor& visit_;
   JobEntry entry_;
   JobStatsSummary summary_;
@@ -310,10 +310,10 @@ model::JobCounters counters(const JobEntry& entry) {
   return sum;
 }
 
-Result<JobStatsSummary> parse_job_stats(ByteStream& stream, std::string_view origin, ParseReport& report,
+Result<JobStatsSummary> parse_job_stats(input::ByteStream& stream, std::string_view origin, input::ParseReport& report,
                                         const JobVisitor& visit) {
   Parser parser(origin, report, visit);
-  LineReader lines(stream);
+  input::LineReader lines(stream);
   while (true) {
     IEZ_TRY(const auto line, lines.next());
     if (!line) break;

@@ -28,8 +28,8 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "lustre/byte_stream.hpp"
-#include "lustre/parse_report.hpp"
+#include "input/byte_stream.hpp"
+#include "input/parse_report.hpp"
 #include "lustre/stats.hpp"
 #include "model/job.hpp"
 
@@ -67,7 +67,7 @@ struct JobStatsSummary {
 // Called once per job; the entry is reused for the next.
 using JobVisitor = std::function<void(const JobEntry&)>;
 
-[[nodiscard]] Result<JobStatsSummary> parse_job_stats(ByteStream& stream, std::string_view origin, ParseReport& report,
-                                                      const JobVisitor& visit);
+[[nodiscard]] Result<JobStatsSummary> parse_job_stats(input::ByteStream& stream, std::string_view origin,
+                                                      input::ParseReport& report, const JobVisitor& visit);
 
 }  // namespace iez::lustre

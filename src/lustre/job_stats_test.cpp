@@ -18,12 +18,12 @@ using testing::HasSubstr;
 struct Parsed {
   std::vector<JobEntry> jobs;
   JobStatsSummary summary;
-  ParseReport report;
+  input::ParseReport report;
 };
 
 Parsed parse(std::string_view text) {
   Parsed parsed;
-  const auto stream = memory_stream(text);
+  const auto stream = input::memory_stream(text);
   const auto summary =
       parse_job_stats(*stream, "job_stats", parsed.report, [&](const JobEntry& entry) { parsed.jobs.push_back(entry); });
   EXPECT_TRUE(summary);

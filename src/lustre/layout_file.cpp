@@ -14,7 +14,7 @@
 
 #include <fmt/format.h>
 
-#include "lustre/byte_stream.hpp"
+#include "input/byte_stream.hpp"
 #include "lustre/layout_abi.hpp"
 #include "lustre/layout_codec.hpp"
 
@@ -106,7 +106,7 @@ std::unexpected<Error> open_failed(const std::string& path, int os_errno) {
 
 // Removes what this process created, unless the name leads elsewhere by now or somebody has written to it. Closed first: some
 // file systems only rename a file that is open. Returns what the user should know if it stays.
-std::string_view remove_own(const std::string& path, UniqueFd fd) {
+std::string_view remove_own(const std::string& path, input::UniqueFd fd) {
   struct stat own{};
   struct stat named{};
   const bool known = ::fstat(fd.get(), &own) == 0;
@@ -161,7 +161,7 @@ Result<model::Layout> create_with_layout(const std::string& path, const model::L
   const LayoutResult result = open_with_layout(
       system_layout_calls(), kind,
       {.dirfd = AT_FDCWD, .path = path.c_str(), .flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, .mode = mode}, request);
-  UniqueFd fd(result.fd);
+  input::UniqueFd fd(result.fd);
   switch (result.outcome) {
     case LayoutOutcome::open_failed:
       return open_failed(path, result.open_errno);

@@ -16,9 +16,9 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
-#include "lustre/excerpt.hpp"
+#include "input/excerpt.hpp"
+#include "input/line_reader.hpp"
 #include "lustre/get_param_source.hpp"
-#include "lustre/line_reader.hpp"
 
 namespace iez::lustre {
 
@@ -47,7 +47,7 @@ struct DirCloser {
 
 class TreeSource final : public ParamSource {
  public:
-  TreeSource(UniqueFd root, std::string path) : root_(std::move(root)), path_(std::move(path)) {}
+  TreeSource(input::UniqueFd root, std::string path) : root_(std::move(root)), path_(std::move(path)) {}
 
   Result<std::vector<Instance>> find(Param param) const override {
     const ParamRow& wanted_row = row(param);
@@ -73,19 +73,19 @@ class TreeSource final : public ParamSource {
     return instances;
   }
 
-  Result<std::unique_ptr<ByteStream>> open(const Instance& instance) const override {
+  Result<std::unique_ptr<input::ByteStream>> open(const Instance& instance) const override {
     // O_NONBLOCK: a pipe in a hostile capture must not stop us.
-    UniqueFd fd = open_path(instance.path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+    input::UniqueFd fd = open_path(instance.path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
     if (!fd) return fail_errno(errno, instance.origin);
     struct stat status{};
     if (::fstat(fd.get(), &status) != 0) return fail_errno(errno, instance.origin);
     if (!S_ISREG(status.st_mode)) return fail(Errc::unsupported, instance.origin + ": not a regular file");
-    return file_stream(std::move(fd), instance.origin);
+    return input::file_stream(std::move(fd), instance.origin);
   }
 
   Result<void> write(const Instance& instance, std::string_view value) override {
     // No O_TRUNC before the value is known to be accepted: the kernel's files ignore it, a plain one is cut afterwards.
-    UniqueFd fd = open_path(instance.path, O_WRONLY | O_NONBLOCK | O_NOCTTY);
+    input::UniqueFd fd = open_path(instance.path, O_WRONLY | O_NONBLOCK | O_NOCTTY);
     if (!fd) return fail_errno(errno, instance.origin);
     const ssize_t written = ::write(fd.get(), value.data(), value.size());
     if (written < 0) return fail_errno(errno, fmt::format("{}: writing '{}'", instance.origin, text::trim(value)));
@@ -114,8 +114,8 @@ class TreeSource final : public ParamSource {
     std::string denied;              // the first directory that may not be read
   };
 
-  UniqueFd open_path(const std::string& path, int flags) const {
-    return UniqueFd(open_below(root_.get(), path.c_str(), flags, live()));
+  input::UniqueFd open_path(const std::string& path, int flags) const {
+    return input::UniqueFd(open_below(root_.get(), path.c_str(), flags, live()));
   }
 
   std::string absolute(std::string_view path) const { return (std::filesystem::path(path_) / path).lexically_normal(); }
@@ -153,7 +153,7 @@ class TreeSource final : public ParamSource {
     const Key key{device, client};
     if (search.found.contains(key)) return;  // an earlier home has it
     Instance instance{.param = search.row.param, .device = device, .client = client, .origin = absolute(path), .path = path};
-    const UniqueFd fd = open_path(path, O_PATH);
+    const input::UniqueFd fd = open_path(path, O_PATH);
     const int reason = errno;
     struct stat status{};
     if (fd && ::fstat(fd.get(), &status) == 0 && !S_ISDIR(status.st_mode)) {
@@ -165,7 +165,7 @@ class TreeSource final : public ParamSource {
 
   std::vector<std::string> entries(Search& search, const std::string& path) const {
     std::vector<std::string> names;
-    UniqueFd fd = open_path(path, O_RDONLY | O_DIRECTORY);
+    input::UniqueFd fd = open_path(path, O_RDONLY | O_DIRECTORY);
     if (!fd) {
       if (errno == EACCES && search.denied.empty()) search.denied = absolute(path);
       return names;
@@ -180,7 +180,7 @@ class TreeSource final : public ParamSource {
     return names;
   }
 
-  UniqueFd root_;
+  input::UniqueFd root_;
   std::string path_;
 };
 
@@ -193,7 +193,7 @@ DeviceName device_of(const Instance& instance) {
 }
 
 Result<std::unique_ptr<ParamSource>> open_tree(const std::string& root) {
-  UniqueFd fd(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  input::UniqueFd fd(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!fd) return fail_errno(errno, root);
   return std::make_unique<TreeSource>(std::move(fd), root);
 }
@@ -207,7 +207,7 @@ Result<std::unique_ptr<ParamSource>> open_source(const std::string& path) {
 
 Result<std::string> read_value(const ParamSource& source, const Instance& instance) {
   IEZ_TRY(const auto stream, source.open(instance));
-  LineReader lines(*stream);
+  input::LineReader lines(*stream);
   IEZ_TRY(const auto line, lines.next());
   if (!line) return fail(Errc::parse, instance.origin + ": empty, expected one value");
   if (!line->ended || line->cut) return fail(Errc::parse, instance.origin + " line 1: cut off before the end of the line");
@@ -221,7 +221,7 @@ Result<std::uint64_t> read_number(const ParamSource& source, const Instance& ins
   const auto number = text::parse_u64(digits);
   if (!number) {
     return fail(Errc::parse,
-                fmt::format("{} line 1: '{}', expected a number", instance.origin, text::printable(excerpt(digits))));
+                fmt::format("{} line 1: '{}', expected a number", instance.origin, text::printable(input::excerpt(digits))));
   }
   return *number;
 }

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "lustre/byte_stream.hpp"
+#include "input/byte_stream.hpp"
 #include "lustre/params.hpp"
 
 namespace iez::lustre {
@@ -41,7 +41,7 @@ class ParamSource {
   [[nodiscard]] virtual Result<std::vector<Instance>> find(Param param) const = 0;
 
   // A target may be unmounted between find() and open(): Errc::not_found.
-  [[nodiscard]] virtual Result<std::unique_ptr<ByteStream>> open(const Instance& instance) const = 0;
+  [[nodiscard]] virtual Result<std::unique_ptr<input::ByteStream>> open(const Instance& instance) const = 0;
 
   [[nodiscard]] virtual Result<void> write(const Instance& instance, std::string_view value) = 0;
 

@@ -12,8 +12,8 @@
 #include <string_view>
 
 #include "base/result.hpp"
-#include "lustre/byte_stream.hpp"
-#include "lustre/parse_report.hpp"
+#include "input/byte_stream.hpp"
+#include "input/parse_report.hpp"
 
 namespace iez::lustre {
 
@@ -27,15 +27,15 @@ inline std::string fixture(std::string_view path) {
 
 // report may be left out by a test that does not look at it.
 template <typename T>
-Result<T> parse_text(Result<T> (*parse)(ByteStream&, std::string_view, ParseReport&), std::string_view text,
-                     ParseReport* report = nullptr) {
-  ParseReport unused;
-  const auto stream = memory_stream(text);
+Result<T> parse_text(Result<T> (*parse)(input::ByteStream&, std::string_view, input::ParseReport&), std::string_view text,
+                     input::ParseReport* report = nullptr) {
+  input::ParseReport unused;
+  const auto stream = input::memory_stream(text);
   return parse(*stream, "the/file", report != nullptr ? *report : unused);
 }
 
 // Gives a front, then fails as a device gone away does.
-class BrokenStream final : public ByteStream {
+class BrokenStream final : public input::ByteStream {
  public:
   explicit BrokenStream(std::string_view front) : front_(front) {}
 
@@ -52,7 +52,7 @@ class BrokenStream final : public ByteStream {
 };
 
 // `bytes` bytes, all alike, without ever being in memory.
-class EndlessStream final : public ByteStream {
+class EndlessStream final : public input::ByteStream {
  public:
   EndlessStream(char byte, std::size_t bytes) : byte_(byte), left_(bytes) {}
 

@@ -24,9 +24,9 @@ class FakeClient final : public ParamSource {
     if (param != Param::osc_max_rpcs_in_flight && param != Param::osc_max_dirty_mb) return std::vector<Instance>{};
     return std::vector<Instance>{{.param = param, .device = kDevice, .origin = "osc"}};
   }
-  Result<std::unique_ptr<ByteStream>> open(const Instance& instance) const override {
+  Result<std::unique_ptr<input::ByteStream>> open(const Instance& instance) const override {
     text_ = std::to_string(instance.param == Param::osc_max_rpcs_in_flight ? rpcs : dirty) + '\n';
-    return memory_stream(text_);
+    return input::memory_stream(text_);
   }
   Result<void> write(const Instance& instance, std::string_view value) override {
     const auto number = text::parse_u64(text::trim(value));

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
-#include "lustre/excerpt.hpp"
-#include "lustre/line_reader.hpp"
+#include "input/excerpt.hpp"
+#include "input/line_reader.hpp"
 #include "lustre/timestamp.hpp"
 
 namespace iez::lustre {
@@ -52,9 +52,10 @@ bool set_time(StatsTimes& times, std::string_view key, std::string_view value) {
   return field.has_value();
 }
 
-Result<StatsTimes> parse_stats(ByteStream& stream, std::string_view origin, ParseReport& report, const CounterVisitor& visit) {
+Result<StatsTimes> parse_stats(input::ByteStream& stream, std::string_view origin, input::ParseReport& report,
+                               const CounterVisitor& visit) {
   StatsTimes times;
-  LineReader lines(stream);
+  input::LineReader lines(stream);
   while (true) {
     IEZ_TRY(const auto line, lines.next());
     if (!line) return times;
@@ -67,7 +68,7 @@ Result<StatsTimes> parse_stats(ByteStream& stream, std::string_view origin, Pars
     }
     if (is_time_key(name)) {
       if (!set_time(times, name, text::trim(rest))) {
-        report.skip(origin, line->number, fmt::format("'{}' is not a time", excerpt(text::trim(rest))));
+        report.skip(origin, line->number, fmt::format("'{}' is not a time", input::excerpt(text::trim(rest))));
       }
       continue;
     }
@@ -76,7 +77,7 @@ Result<StatsTimes> parse_stats(ByteStream& stream, std::string_view origin, Pars
       visit(*row);
     } else {
       report.skip(origin, line->number,
-                  fmt::format("'{}': expected 'name N samples [unit] ...'", text::trim(excerpt(line->text))));
+                  fmt::format("'{}': expected 'name N samples [unit] ...'", text::trim(input::excerpt(line->text))));
     }
   }
 }

@@ -17,8 +17,8 @@
 
 #include "base/clock.hpp"
 #include "base/result.hpp"
-#include "lustre/byte_stream.hpp"
-#include "lustre/parse_report.hpp"
+#include "input/byte_stream.hpp"
+#include "input/parse_report.hpp"
 
 namespace iez::lustre {
 
@@ -44,7 +44,7 @@ bool set_time(StatsTimes& times, std::string_view key, std::string_view value);
 
 using CounterVisitor = std::function<void(const CounterRow&)>;
 
-[[nodiscard]] Result<StatsTimes> parse_stats(ByteStream& stream, std::string_view origin, ParseReport& report,
+[[nodiscard]] Result<StatsTimes> parse_stats(input::ByteStream& stream, std::string_view origin, input::ParseReport& report,
                                              const CounterVisitor& visit);
 
 }  // namespace iez::lustre

@@ -12,12 +12,12 @@ namespace {
 struct Parsed {
   StatsTimes times;
   std::map<std::string, CounterRow> rows;  // views inside are not used after parsing
-  ParseReport report;
+  input::ParseReport report;
 };
 
 Parsed parse(std::string_view text) {
   Parsed parsed;
-  const auto stream = memory_stream(text);
+  const auto stream = input::memory_stream(text);
   const auto times = parse_stats(*stream, "stats", parsed.report, [&](const CounterRow& row) {
     CounterRow copy = row;
     copy.name = copy.unit = {};
@@ -89,7 +89,7 @@ TEST(Stats, HostileTextIsBounded) {
   for (int i = 0; i < 1000; ++i) text += "junk\n";
   const Parsed parsed = parse(text);
   EXPECT_EQ(parsed.report.skipped, 1001U);
-  EXPECT_EQ(parsed.report.problems.size(), ParseReport::kKept);
+  EXPECT_EQ(parsed.report.problems.size(), input::ParseReport::kKept);
   EXPECT_LT(parsed.report.problems[1].message.size(), 200U);
 }
 

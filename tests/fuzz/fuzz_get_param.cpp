@@ -9,7 +9,7 @@
 #include "lustre/get_param_source.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  iez::lustre::UniqueFd fd(::memfd_create("fuzz", MFD_CLOEXEC));
+  iez::input::UniqueFd fd(::memfd_create("fuzz", MFD_CLOEXEC));
   if (!fd || ::write(fd.get(), data, size) != static_cast<ssize_t>(size)) return 0;
   const auto source = iez::lustre::index_get_param(std::move(fd), "fuzz");
   if (!source) return 0;

@@ -11,13 +11,13 @@
 namespace {
 
 using iez::Result;
+using iez::input::ParseReport;
 using iez::lustre::Direction;
 using iez::lustre::Histogram;
 using iez::lustre::Histograms;
-using iez::lustre::ParseReport;
 
 Result<Histograms> parse(std::string_view text, ParseReport& report) {
-  const auto stream = iez::lustre::memory_stream(text);
+  const auto stream = iez::input::memory_stream(text);
   return iez::lustre::parse_histograms(*stream, "fuzz", report);
 }
 

@@ -9,14 +9,14 @@
 
 namespace {
 
+using iez::input::ParseReport;
 using iez::lustre::CpuLoad;
-using iez::lustre::ParseReport;
 
 bool is_share(double value) { return value >= 0 && value <= 1; }
 bool is_average(double value) { return std::isfinite(value) && value >= 0; }
 
 iez::Result<CpuLoad> parse_cpu(std::string_view text) {
-  const auto stream = iez::lustre::memory_stream(text);
+  const auto stream = iez::input::memory_stream(text);
   ParseReport report;
   return iez::lustre::parse_cpu(*stream, "fuzz", report);
 }
@@ -34,7 +34,7 @@ void check_cpu(std::string_view text) {
 }
 
 void check_memory(std::string_view text) {
-  const auto stream = iez::lustre::memory_stream(text);
+  const auto stream = iez::input::memory_stream(text);
   ParseReport report;
   const auto memory = iez::lustre::parse_memory(*stream, "fuzz", report);
   if (!memory) return;
@@ -43,7 +43,7 @@ void check_memory(std::string_view text) {
 }
 
 void check_averages(std::string_view text) {
-  const auto stream = iez::lustre::memory_stream(text);
+  const auto stream = iez::input::memory_stream(text);
   ParseReport report;
   const auto load = iez::lustre::parse_load_average(*stream, "fuzz", report);
   if (!load) return;

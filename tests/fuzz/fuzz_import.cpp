@@ -12,9 +12,9 @@
 namespace {
 
 using iez::Duration;
+using iez::input::ParseReport;
 using iez::lustre::Import;
 using iez::lustre::ImportState;
-using iez::lustre::ParseReport;
 
 void check_text(const std::string& text) {
   IEZ_ASSERT(text.size() <= Import::kMaxText);
@@ -53,7 +53,7 @@ void check(const Import& import) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  const auto stream = iez::lustre::memory_stream(text);
+  const auto stream = iez::input::memory_stream(text);
   ParseReport report;
   const auto parsed = iez::lustre::parse_import(*stream, "fuzz", report);
   IEZ_ASSERT(report.problems.size() <= ParseReport::kKept);

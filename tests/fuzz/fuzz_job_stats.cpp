@@ -9,7 +9,7 @@
 
 namespace {
 
-class Trickle final : public iez::lustre::ByteStream {
+class Trickle final : public iez::input::ByteStream {
  public:
   explicit Trickle(std::string_view bytes) : rest_(bytes) {}
   iez::Result<std::size_t> read(std::span<char> buffer) override {
@@ -28,9 +28,9 @@ struct Seen {
   iez::model::JobCounters sum;
 };
 
-Seen parse(iez::lustre::ByteStream& stream) {
+Seen parse(iez::input::ByteStream& stream) {
   Seen seen;
-  iez::lustre::ParseReport report;
+  iez::input::ParseReport report;
   const auto summary = iez::lustre::parse_job_stats(stream, "fuzz", report, [&](const iez::lustre::JobEntry& entry) {
     if (entry.id.size() > 1024 || entry.rows.size() > 1024) std::abort();
     seen.ids.push_back(entry.id);
@@ -44,7 +44,7 @@ Seen parse(iez::lustre::ByteStream& stream) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
-  const auto whole = iez::lustre::memory_stream(bytes);
+  const auto whole = iez::input::memory_stream(bytes);
   Trickle trickle(bytes);
   const Seen first = parse(*whole);
   const Seen second = parse(trickle);

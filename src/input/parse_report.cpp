@@ -1,10 +1,10 @@
-#include "lustre/parse_report.hpp"
+#include "input/parse_report.hpp"
 
 #include <fmt/format.h>
 
 #include "base/text.hpp"
 
-namespace iez::lustre {
+namespace iez::input {
 
 std::string to_string(const ParseReport::Problem& problem) {
   // An error of opening or reading names its file already.
@@ -13,4 +13,4 @@ std::string to_string(const ParseReport::Problem& problem) {
   return fmt::format("{} line {}: {}", text::printable(problem.origin), problem.line, text::printable(problem.message));
 }
 
-}  // namespace iez::lustre
+}  // namespace iez::input

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace iez::config {
+namespace iez::input {
 
 class CsvRecords {
  public:
@@ -47,4 +47,4 @@ class CsvRecords {
   Problem problem_ = Problem::none;
 };
 
-}  // namespace iez::config
+}  // namespace iez::input

@@ -12,7 +12,7 @@
 
 #include "base/result.hpp"
 
-namespace iez::lustre {
+namespace iez::input {
 
 class ByteStream {
  public:
@@ -61,4 +61,4 @@ std::unique_ptr<ByteStream> section_stream(int fd, std::uint64_t offset, std::ui
 // Bytes that outlive the stream.
 std::unique_ptr<ByteStream> memory_stream(std::string_view bytes);
 
-}  // namespace iez::lustre
+}  // namespace iez::input

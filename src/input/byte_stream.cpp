@@ -1,4 +1,4 @@
-#include "lustre/byte_stream.hpp"
+#include "input/byte_stream.hpp"
 
 #include <unistd.h>
 
@@ -7,7 +7,7 @@
 #include <cstring>
 #include <utility>
 
-namespace iez::lustre {
+namespace iez::input {
 
 namespace {
 
@@ -85,4 +85,4 @@ std::unique_ptr<ByteStream> section_stream(int fd, std::uint64_t offset, std::ui
 
 std::unique_ptr<ByteStream> memory_stream(std::string_view bytes) { return std::make_unique<MemoryStream>(bytes); }
 
-}  // namespace iez::lustre
+}  // namespace iez::input

@@ -3,10 +3,10 @@
 
 #include <string_view>
 
-namespace iez::lustre {
+namespace iez::input {
 
 inline constexpr std::size_t kExcerpt = 48;
 
 constexpr std::string_view excerpt(std::string_view text) { return text.substr(0, kExcerpt); }
 
-}  // namespace iez::lustre
+}  // namespace iez::input

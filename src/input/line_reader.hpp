@@ -9,9 +9,9 @@
 #include <string_view>
 
 #include "base/result.hpp"
-#include "lustre/byte_stream.hpp"
+#include "input/byte_stream.hpp"
 
-namespace iez::lustre {
+namespace iez::input {
 
 class LineReader {
  public:
@@ -46,4 +46,4 @@ class LineReader {
   std::uint64_t bytes_ = 0;
 };
 
-}  // namespace iez::lustre
+}  // namespace iez::input

@@ -1,8 +1,8 @@
-#include "lustre/line_reader.hpp"
+#include "input/line_reader.hpp"
 
 #include <cstring>
 
-namespace iez::lustre {
+namespace iez::input {
 
 namespace {
 
@@ -76,4 +76,4 @@ Result<std::optional<LineReader::Line>> LineReader::next() {
   return line;
 }
 
-}  // namespace iez::lustre
+}  // namespace iez::input

@@ -1,4 +1,4 @@
-#include "config/csv_records.hpp"
+#include "input/csv_records.hpp"
 
 #include <string>
 #include <vector>
@@ -7,7 +7,7 @@
 
 #include "base/rng.hpp"
 
-namespace iez::config {
+namespace iez::input {
 namespace {
 
 using Problem = CsvRecords::Problem;
@@ -86,4 +86,4 @@ TEST(CsvRecords, WhatIsWrittenIsRead) {
 }
 
 }  // namespace
-}  // namespace iez::config
+}  // namespace iez::input

@@ -1,4 +1,4 @@
-#include "lustre/line_reader.hpp"
+#include "input/line_reader.hpp"
 
 #include <cerrno>
 #include <string>
@@ -8,7 +8,7 @@
 
 #include "base/rng.hpp"
 
-namespace iez::lustre {
+namespace iez::input {
 namespace {
 
 std::vector<std::string> lines_of(ByteStream& stream) {
@@ -131,4 +131,4 @@ TEST(LineReader, SameLinesHoweverTheBytesArrive) {
 }
 
 }  // namespace
-}  // namespace iez::lustre
+}  // namespace iez::input

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace iez::lustre {
+namespace iez::input {
 
 struct ParseReport {
   static constexpr std::size_t kKept = 8;
@@ -42,4 +42,4 @@ struct ParseReport {
 // "PATH line 17: MESSAGE"; without a line, "PATH: MESSAGE"
 std::string to_string(const ParseReport::Problem& problem);
 
-}  // namespace iez::lustre
+}  // namespace iez::input

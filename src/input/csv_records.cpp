@@ -1,9 +1,9 @@
-#include "config/csv_records.hpp"
+#include "input/csv_records.hpp"
 
 #include <algorithm>
 #include <cstring>
 
-namespace iez::config {
+namespace iez::input {
 
 bool CsvRecords::next() {
   fields_.clear();
@@ -99,4 +99,4 @@ bool CsvRecords::take_quoted() {
   }
 }
 
-}  // namespace iez::config
+}  // namespace iez::input
