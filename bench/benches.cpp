@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "forecast.hpp"
 #include "lustre_parse.hpp"
 #include "place.hpp"
 
@@ -12,7 +13,9 @@ namespace {
 constexpr std::array kBenches{
     Bench{"lustre-parse", "job_stats of 25,000 jobs against Python's C YAML loader, and memory at ten times the size",
           run_lustre_parse},
-    Bench{"place", "placements against proven optima, bounds, Lustre's policies, LEMON and networkx", run_place}};
+    Bench{"place", "placements against proven optima, bounds, Lustre's policies, LEMON and networkx", run_place},
+    Bench{"forecast", "forecasts against known likelihoods, laws, statsmodels and R; merging of traces, discovery of names",
+          run_forecast}};
 
 }  // namespace
 

@@ -10,7 +10,6 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -22,6 +21,7 @@
 
 #include "base/rng.hpp"
 #include "base/text.hpp"
+#include "measure.hpp"
 #include "peer.hpp"
 #include "place_data.hpp"
 #include "place_instances.hpp"
@@ -33,8 +33,6 @@
 namespace iez::bench {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kPeerLimit{300};
 constexpr double kEqual = 1e-9;  // relative: the same but for rounding
@@ -61,15 +59,6 @@ constexpr Scale kQuick{.random_instances = 100,
                        .targets = 1000,
                        .application_files = 70,
                        .online_placements = 20'000};
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-// REQUIRES: values is not empty.
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
-}
 
 // The largest utilisation when all is written; none if the policy found no room. A placement that breaks the rules must not win:
 // it is an error.
@@ -228,14 +217,10 @@ Result<PeerAnswer> parse_answer(const std::string& output) {
   return PeerAnswer{.seconds = *seconds, .reached = *reached, .name = std::string(text::take_word(rest))};
 }
 
-// Debian's python3 first, since python3-networkx belongs to it.
 Result<PeerAnswer> ask_networkx(const std::string& path) {
-  for (const std::string python : {"/usr/bin/python3", "python3"}) {
-    if (!output_of({python, "-c", "import networkx"})) continue;
-    IEZ_TRY(const std::string output, output_of({python, "-c", std::string(kNetworkxLiteral), path}, kPeerLimit));
-    return parse_answer(output);
-  }
-  return fail(Errc::not_found, "python3-networkx is not installed: tools/setup bench");
+  IEZ_TRY(const std::string python, python_with("networkx", "python3-networkx"));
+  IEZ_TRY(const std::string output, output_of({python, "-c", std::string(kNetworkxLiteral), path}, kPeerLimit));
+  return parse_answer(output);
 }
 
 // Built beside this program where LEMON is found.
@@ -254,11 +239,7 @@ Result<PeerAnswer> ask_lemon(const std::string& path) {
 Result<void> add_peers(const Settings& settings, const Scale& scale, std::vector<Figure>& figures) {
   IEZ_TRY(const Instance instance, one_class(scale.peer_files, scale.peer_targets));
   IEZ_TRY(const TemporaryFile file, TemporaryFile::make());
-  {
-    std::ofstream out(file.path());
-    out << to_text(instance);
-    if (!out.flush()) return fail(Errc::io, file.path() + ": cannot be written");
-  }
+  IEZ_CHECK(write_text(file.path(), to_text(instance)));
   IEZ_TRY(const Timed timed, time_assign(instance, scale.peer_rounds));
   const double seconds = median(timed.seconds);
   const std::string ours = fmt::format("{} files x {} targets, count 8: iez {:.3f} ms, median of {}, largest utilisation {:.4f}",

@@ -1,11 +1,6 @@
 #include "place.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <chrono>
-#include <cstdio>
 #include <limits>
 #include <memory>
 #include <span>
@@ -24,7 +19,9 @@
 #include "place_explain.hpp"
 #include "place_view.hpp"
 #include "placement/plan.hpp"
+#include "progress.hpp"
 #include "svg_chart.hpp"
+#include "table.hpp"
 #include "text_file.hpp"
 
 namespace iez::cli {
@@ -33,46 +30,6 @@ namespace {
 
 constexpr std::size_t kShownByDefault = 20;
 constexpr std::uint64_t kSeedsByDefault = 100;
-constexpr std::string_view kStandardStream = "-";
-// Whoever waits longer than this is told for what.
-constexpr Duration kPatience = std::chrono::seconds(1);
-
-Result<void> write_text(const std::string& path, const std::string& text) {
-  if (path == kStandardStream) return print(text);
-  std::FILE* const file = std::fopen(path.c_str(), "we");
-  if (file == nullptr) return fail_errno(errno, path);
-  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  const int problem = errno;
-  if (std::fclose(file) != 0) return fail_errno(errno, path);
-  if (!written) return fail_errno(problem, path);
-  return {};
-}
-
-// One line on stderr that is written over and over, when that is a terminal and the work takes long.
-class Progress {
- public:
-  explicit Progress(const Clock& clock)
-      : clock_(clock), next_(clock.monotonic() + kPatience), shown_(::isatty(STDERR_FILENO) == 1) {}
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-  ~Progress() {
-    if (dirty_) fmt::print(stderr, "\r\x1b[K");
-  }
-
-  void tell(const std::string& what) {
-    if (!shown_ || clock_.monotonic() < next_) return;
-    next_ = clock_.monotonic() + std::chrono::milliseconds(200);
-    dirty_ = true;
-    fmt::print(stderr, "\r\x1b[K{}", text::printable(what));
-    (void)std::fflush(stderr);  // talk: what cannot be shown is not missed
-  }
-
- private:
-  const Clock& clock_;
-  Duration next_;
-  bool shown_;
-  bool dirty_ = false;
-};
 
 struct ClusterInput {
   model::Cluster cluster;
@@ -217,7 +174,7 @@ Result<void> run_compare(const PlaceOptions& options, const Input& input, Contex
         context.log.warning(fmt::format("{}: policy {}: {}", one.label, result.policy, result.refused));
     }
   }
-  if (!options.svg.empty()) IEZ_CHECK(write_text(options.svg, to_svg(compare_chart(comparison))));
+  if (!options.svg.empty()) IEZ_CHECK(write_text_file(options.svg, to_svg(compare_chart(comparison))));
   if (options.svg == kStandardStream) return {};
   const bool plot = options.plot || (context.terminal.interactive && !options.no_header);
   return print(options.json ? compare_json(comparison) : compare_text(comparison, !options.no_header, plot, context.terminal));
@@ -243,8 +200,8 @@ Result<void> run_plan(const PlaceOptions& options, Input input, Context& context
     return *options.limit == 0 ? std::numeric_limits<std::size_t>::max() : *options.limit;
   };
   constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
-  if (!options.csv.empty()) IEZ_CHECK(write_text(options.csv, plan_csv(view, limit(kAll))));
-  if (!options.svg.empty()) IEZ_CHECK(write_text(options.svg, to_svg(plan_chart(view))));
+  if (!options.csv.empty()) IEZ_CHECK(write_text_file(options.csv, plan_csv(view, limit(kAll))));
+  if (!options.svg.empty()) IEZ_CHECK(write_text_file(options.svg, to_svg(plan_chart(view))));
   if (options.csv == kStandardStream || options.svg == kStandardStream) return {};
   return print(options.json ? plan_json(view, limit(kAll))
                             : plan_text(view, limit(kShownByDefault), !options.no_header, context.terminal));

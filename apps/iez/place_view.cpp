@@ -217,10 +217,6 @@ std::string csv_field(std::string_view text) {
 
 }  // namespace
 
-std::string counted(std::size_t count, std::string_view what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
-
 std::string use_text(double share) {
   constexpr double kTiny = 0.01;
   return share > 0 && share < kTiny ? fmt::format("{:.2g} %", 100 * share) : percent(share);

@@ -48,8 +48,6 @@ std::string use_text(double share);
 // The same for Plan::bound, which is bisected from below: it must not look smaller than a plan that reaches it.
 std::string bound_text(double bound);
 
-std::string counted(std::size_t count, std::string_view what);  // "1 file", "2 files"
-
 // How targets are spread over utilisation, in at most 16 bins of equal width.
 struct UtilisationBin {
   double from = 0;

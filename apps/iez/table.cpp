@@ -90,4 +90,8 @@ std::string bar(double share, unsigned width, const Terminal& terminal) {
 
 std::string percent(double share) { return fmt::format("{:.1f} %", share * 100); }
 
+std::string counted(std::size_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
 }  // namespace iez::cli

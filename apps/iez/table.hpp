@@ -1,6 +1,7 @@
 // Text tables for people: aligned columns, a header, and bars.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,5 +42,7 @@ class Table {
 std::string bar(double share, unsigned width, const Terminal& terminal);
 
 std::string percent(double share);  // "61.3 %"
+
+std::string counted(std::size_t count, std::string_view what);  // "1 file", "2 files"
 
 }  // namespace iez::cli

@@ -99,4 +99,18 @@ bool CsvRecords::take_quoted() {
   }
 }
 
+std::string_view explain(CsvRecords::Problem problem) {
+  switch (problem) {
+    case CsvRecords::Problem::none:
+      break;
+    case CsvRecords::Problem::unterminated:
+      return "found a quote that opens a field and no quote that closes it, expected both";
+    case CsvRecords::Problem::text_after_quote:
+      return "found text after the quote that closes a field, expected a comma; a quote within is written twice";
+    case CsvRecords::Problem::quote_in_field:
+      return "found a quote within a field, expected the whole field in quotes, and the one within twice";
+  }
+  return "";
+}
+
 }  // namespace iez::input

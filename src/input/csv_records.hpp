@@ -47,4 +47,7 @@ class CsvRecords {
   Problem problem_ = Problem::none;
 };
 
+// "found ..., expected ...". REQUIRES: a problem.
+std::string_view explain(CsvRecords::Problem problem);
+
 }  // namespace iez::input
