@@ -1,8 +1,8 @@
 // Spreads equal units over targets that hang on servers, at least cost: exact, and fast enough for a whole machine.
 //
 // Problem. T equal units go to M targets; target j takes at most cap_j. The x-th unit on target j costs a_j + b_j (x - 1/2), the
-// X-th unit on server o costs alpha_o + beta_o (X - 1/2) more, X_o being the sum of x_j over the targets of server o. All b_j > 0,
-// beta_o >= 0: the more a target or server has, the dearer the next unit. In closed form, minimise
+// X-th unit on server o costs alpha_o + beta_o (X - 1/2) more, X_o being the sum of x_j over the targets of server o. All b_j > 0
+// and beta_o >= 0: the more a target or server has, the dearer the next unit. In closed form, minimise
 //
 //     sum_j (a_j x_j + b_j x_j^2 / 2) + sum_o (alpha_o X_o + beta_o X_o^2 / 2),    sum_j x_j = T,  0 <= x_j <= cap_j, integer.
 //

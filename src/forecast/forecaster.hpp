@@ -1,21 +1,17 @@
 // The next values of a numeric series, with how sure they are, chosen without anybody's help.
 //
 // Method `automatic`, the default:
-//  1. The series is divided by the mean size of its values: sizes of 1e12 bytes and shares of 1e-6 are the same to all that
-//  follows.
-//  2. Constant: that constant, and no doubt. Fewer than kFew values: their median, or a line if that would have come nearer to
-//  each
-//     value from those before it.
+//  1. The series is divided by the mean size of its values: sizes of 1e12 bytes and shares of 1e-6 are the same from here on.
+//  2. Constant: that constant, and no doubt. Fewer than kFew values: their median, or a line, if that would have come nearer
+//     to each value from those before it.
 //  3. Otherwise each candidate says what it would have said of the last half of the values (4 to 60 of them), each from those
-//  before
-//     it: the simple forecasters (simple.hpp); those again for each phase, if the series repeats (series.hpp); ARIMA, its
+//     before it: the simple forecasters (simple.hpp); those again for each phase, if the series repeats (series.hpp); ARIMA, its
 //     differences by KPSS, its order by AICc (order_search.hpp); with a season, seasonal ARIMA, and ARIMA on what the phases
 //     leave. The coefficients of a model come from all values; its errors are enlarged by Akaike's final prediction error to make
 //     up for it. Fitting them to the first half only would judge a model by half of what it will know.
 //  4. The least mean absolute error wins; a model must beat the best simple forecaster by kFavour.
-//  5. The result is kept to the plausible: no further from the values seen than their range and their largest step allow; and,
-//  for
-//     sizes, not below zero.
+//  5. The result is kept to the plausible: no further from the values seen than their range and their largest step allow;
+//     and, for sizes, not below zero.
 //
 // Method `grid` fits all 216 orders of the published method and takes the one with the least error in the sample; method `order`
 // fits the given one. Both fall back on a simple forecaster where nothing can be fitted, and say so.

@@ -17,12 +17,16 @@ IEZ = os.environ.get("IEZ", str(ROOT / "build/dev/apps/iez/iez"))
 DATA = pathlib.Path(os.environ.get("IEZ_TEST_DATA", ROOT / "tests/fixtures"))
 CAPTURES = DATA / "captures"
 LAYOUT = DATA / "lustre-2.17.0/xattr/pfl.lustre.lov.bin"
+LOG = DATA / "darshan/macsio-3.21.txt"
+SERIES = ROOT / "tests/golden/forecast/traces/hacc.csv"
 
 COMMANDS = (("status",), ("top",), ("layout",), ("layout", "show"), ("layout", "set"), ("place",), ("place", "explain"),
-            ("contention",), ("advise",), ("tune",), ("bench",), ("completion",), ("help",))
+            ("contention",), ("advise",), ("tune",), ("trace",), ("trace", "show"), ("trace", "merge"), ("trace", "export"), ("trace", "import"),
+            ("forecast",), ("forecast", "series"), ("forecast", "run"), ("bench",), ("completion",), ("help",))
 # Each prints data, and nothing on stderr.
 SOUND = (("status", "--root", "lustre-2.10.1"), ("top", "--root", "lustre-2.10.1"), ("layout", "show", "--raw", LAYOUT),
-         ("layout", "set", "--dry-run", "-c", "2", "-S", "1M", "somewhere"), ("bench",))
+         ("layout", "set", "--dry-run", "-c", "2", "-S", "1M", "somewhere"), ("trace", "show", LOG), ("trace", "import", LOG),
+         ("forecast", "series", SERIES), ("forecast", "run", LOG), ("bench",))
 
 
 def run(*arguments, environment=None, **options):
@@ -310,7 +314,7 @@ class Completion(Case):
     def test_offers(self):
         levels = ["debug", "error", "info", "off", "warning"]
         for words, offered in (
-            (("iez", ""), ["advise", "bench", "completion", "contention", "help", "layout", "place", "status", "top", "tune"]),
+            (("iez", ""), ["advise", "bench", "completion", "contention", "forecast", "help", "layout", "place", "status", "top", "trace", "tune"]),
             (("iez", "st"), ["status"]),
             (("iez", "zz"), []),
             (("iez", "--log"), ["--log-format", "--log-level"]),
@@ -328,6 +332,9 @@ class Completion(Case):
             (("iez", "layout", "sh"), ["show"]),
             (("iez", "layout", "show", "--r"), ["--raw"]),
             (("iez", "layout", "set", "--o"), ["--osts", "--overstripe"]),
+            (("iez", "trace", ""), ["export", "import", "merge", "show"]),
+            (("iez", "trace", "show", "--from", "r"), ["recorder"]),
+            (("iez", "forecast", "run", "--s"), ["--scale", "--score"]),
             (("iez", "bench", "lu"), ["lustre-parse"]),
             (("iez", "completion", ""), ["bash"]),
             (("iez", "help", "la"), ["layout"]),

@@ -13,6 +13,7 @@ import pathlib
 import re
 import shutil
 import subprocess
+import tempfile
 import unittest
 
 ROOT = pathlib.Path(os.environ.get("IEZ_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
@@ -114,6 +115,10 @@ def printed_keys(*runs):
 PAGES = sorted(path.stem for path in MAN.glob("*.1"))
 BATCH = ("--cluster", ROOT / "examples/clusters/iez-testbed.toml", "--requests", ROOT / "examples/requests/ior-count8.csv")
 AFTER = ("--json", "--root", "lustre-2.17.0-after")
+SEGMENT = ROOT / "tests/fuzz/corpus/trace_segment/calls"
+RUNS = [ROOT / f"examples/traces/run{number}.csv" for number in (1, 2, 3, 4)]
+SERIES = ROOT / "tests/golden/forecast"
+SCRATCH = tempfile.TemporaryDirectory()
 JSON_RUNS = {
     "iez-status": [("status", "--json", "--root", root) for root in ("lustre-2.10.1", "lustre-2.17.0-after", "get_param/valid_mds.txt")]
     + [("status", "--json", "--watch", "--count", "1", "--root", "lustre-2.10.1")],
@@ -130,6 +135,11 @@ JSON_RUNS = {
                  for extra in ((), ("--dry-run",))],
     "iez-place": [("place", "--json", *BATCH), ("place", "--json", "--compare", "--seeds", "2", *BATCH),
                   ("place", "--json", "--exclude", "3", *BATCH, "explain", "ior.03")],
+    "iez-trace": [("trace", "show", "--json", "--calls", SEGMENT),
+                  ("trace", "merge", "--json", SEGMENT, "-o", pathlib.Path(SCRATCH.name) / "merged.ieztrace")],
+    "iez-forecast": [("forecast", "series", "--json", "--test", "4", SERIES / "traces/ckpt_mix.csv"),
+                     ("forecast", "series", "--json", "--order", "0,1,1", SERIES / "series_Nile.csv"),
+                     ("forecast", "run", "--json", *RUNS[:3], "--score", RUNS[3])],
     "iez-bench": [("bench", "--json"), ("bench", "--quick", "--json", "lustre-parse"), ("bench", "--measure", JOB_STATS)],
 }
 
