@@ -119,6 +119,7 @@ ordered_json to_json(const Answer& answer, std::size_t shown) {
   for (const PredictedFile& file : std::span(next.files).first(shown)) {
     json["rows"].push_back({{"name", file.name},
                             {"open", file.open},
+                            {"files", file.files},
                             {"bytes", file.bytes.count},
                             {"high", file.high.count},
                             {"stripe_count", file.stripe_count},
@@ -135,7 +136,7 @@ std::string heading(const Answer& answer) {
   std::string out =
       fmt::format("next run: {} files, {}, at most {} of each with the probability asked for; from {} run{}", next.files.size(),
                   to_string(next.total), to_string(next.total_high), next.runs, next.runs == 1 ? "" : "s");
-  out += next.ranks > 0 ? fmt::format(", {} ranks\n", next.ranks) : "\n";
+  out += next.ranks > 0 ? fmt::format(", {}\n", counted(next.ranks, "rank")) : "\n";
   if (next.last_run) out += score_text("the last run, foretold by those before it", *next.last_run);
   if (answer.score) out += score_text("the run that followed", *answer.score);
   for (const std::string& note : next.notes) out += fmt::format("note: {}\n", note);
@@ -168,7 +169,7 @@ std::string to_text(const Answer& answer, std::size_t shown, bool header, const 
                {fmt::to_string(file.high.count)},
                {file.stripe_count == 0 ? "-" : fmt::to_string(file.stripe_count)},
                {file.shared ? "shared" : (file.rank < 0 ? "-" : fmt::to_string(file.rank))},
-               {file.name}});
+               {file.files > 1 ? fmt::format("{} ({} files)", file.name, file.files) : file.name}});
   }
   out += table.render(terminal, header);
   if (header && shown < next.files.size())
@@ -176,12 +177,12 @@ std::string to_text(const Answer& answer, std::size_t shown, bool header, const 
   return out;
 }
 
-// Reserved is what will hardly be exceeded.
+// Reserved is what will hardly be exceeded. A name that is not known cannot be placed before it is.
 std::string to_requests(const NextRun& next) {
   std::vector<placement::Request> requests;
   requests.reserve(next.files.size());
   for (const PredictedFile& file : next.files) {
-    if (file.high.count == 0) continue;
+    if (file.high.count == 0 || file.open) continue;
     placement::Request request{.name = file.name, .bytes = file.high};
     if (file.stripe_count > 0) request.stripe_count = static_cast<std::int32_t>(file.stripe_count);
     requests.push_back(std::move(request));
@@ -239,6 +240,11 @@ Result<void> run_forecast_run(const ForecastRunOptions& options, Context& contex
   if (!options.score.empty()) {
     IEZ_TRY(const auto followed, load(options.score, options, context));
     answer.score = forecast::score(answer.next, seen(followed, options.under));
+  }
+  const auto open = std::ranges::count_if(answer.next.files, &PredictedFile::open);
+  if (!options.requests.empty() && open > 0) {
+    context.log.warning(fmt::format("--requests leaves out {} whose names cannot be known before they are made",
+                                    counted(static_cast<std::size_t>(open), "file")));
   }
   if (!options.requests.empty()) IEZ_CHECK(write_text_file(options.requests, to_requests(answer.next)));
   if (options.requests == kStandardStream) return {};

@@ -74,6 +74,10 @@ Result<forecast::SeriesOptions> series_options(const ForecastSeriesOptions& opti
     return fail(Errc::invalid_argument,
                 fmt::format("--quantile: found {}, expected more than 0.5 and less than 1", options.high));
   }
+  if (options.period && *options.period > values.size()) {
+    return fail(Errc::invalid_argument,
+                fmt::format("--period: found {}, expected at most {}, the number of values", *options.period, values.size()));
+  }
   forecast::SeriesOptions chosen{.period = options.period, .nonnegative = !options.negative};
   if (!options.order.empty()) {
     IEZ_TRY(chosen.order, parse_order(options.order));
@@ -154,11 +158,14 @@ ordered_json to_json(const Answer& answer) {
 }
 
 // Sizes in bytes are long numbers; nobody reads their fractions.
-std::string shown(double value) { return std::abs(value) >= 1e6 ? fmt::format("{:.0f}", value) : fmt::format("{:.6g}", value); }
+std::string shown(double value) {
+  const bool whole = std::abs(value) >= 1e6 && std::abs(value) < 1e16;
+  return whole ? fmt::format("{:.0f}", value) : fmt::format("{:.6g}", value);
+}
 
 std::string heading(const Answer& answer) {
   const SeriesForecast& forecast = answer.forecast;
-  std::string text = fmt::format("{} values", forecast.observations);
+  std::string text = counted(forecast.observations, "value");
   if (forecast.missing > 0) text += fmt::format(", {} missing", forecast.missing);
   if (forecast.season) {
     text += fmt::format(", period {} (explains {})", forecast.season->period, percent(forecast.season->strength));
@@ -233,11 +240,15 @@ Result<void> run_forecast_series(const ForecastSeriesOptions& options, Context& 
   IEZ_TRY(const std::string text, read_text_file(options.file));
   const std::string name = options.file == "-" ? "stdin" : options.file;
   IEZ_TRY(auto series, config::parse_series(text, name, options.column));
-  if (series.values.empty())
+  if (std::ranges::all_of(series.values, [](double value) { return std::isnan(value); }))
     return fail(Errc::parse, fmt::format("{}: found no value, expected at least one", text::printable(name)));
   IEZ_TRY(const auto chosen, series_options(options, series.values));
   auto forecast = forecast::forecast_series(series.values, chosen);
   if (!forecast) return with_context(std::move(forecast).error(), text::printable(name));
+  if (!options.negative && std::ranges::any_of(series.values, [](double value) { return value < 0; })) {
+    forecast->note += forecast->note.empty() ? "" : "; ";
+    forecast->note += "some values are below zero, and forecasts are cut there: --negative lets them go below";
+  }
   Answer answer{.file = name, .series = std::move(series), .forecast = *std::move(forecast), .high = options.high};
   if (options.test) {
     auto test = forecast::backtest(answer.series.values, *options.test, chosen);

@@ -5,7 +5,9 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -55,12 +57,20 @@ Result<TextOutput> TextOutput::create(const std::string& path) {
   TextOutput output;
   output.path_ = path;
   if (path == kStandardStream) return output;
+  std::error_code error;
+  const auto there = std::filesystem::status(path, error).type();
+  const bool special = there != std::filesystem::file_type::not_found && there != std::filesystem::file_type::regular;
+  if (special && there != std::filesystem::file_type::directory) {
+    output.file_ = std::fopen(path.c_str(), "we");
+    if (output.file_ == nullptr) return fail_errno(errno, path);
+    return output;
+  }
   output.temporary_ = fmt::format("{}.{}.tmp", path, ::getpid());
   output.file_ = std::fopen(output.temporary_.c_str(), "wxe");
   if (output.file_ == nullptr) {
     const int problem = errno;
-    const std::string temporary = std::exchange(output.temporary_, {});  // not ours to remove
-    return fail_errno(problem, temporary);
+    output.temporary_.clear();  // not ours to remove
+    return fail_errno(problem, path);
   }
   return output;
 }
@@ -84,6 +94,7 @@ Result<void> TextOutput::write(std::string_view text) {
 Result<void> TextOutput::finish() {
   if (file_ == nullptr) return {};
   if (std::fclose(std::exchange(file_, nullptr)) != 0) return fail_errno(errno, path_);
+  if (temporary_.empty()) return {};
   if (std::rename(temporary_.c_str(), path_.c_str()) != 0) return fail_errno(errno, path_);
   temporary_.clear();
   return {};

@@ -18,7 +18,8 @@ inline constexpr std::string_view kStandardStream = "-";
 [[nodiscard]] Result<void> write_text_file(const std::string& path, std::string_view text);
 
 // A long text, written piece by piece to a file that appears when it is whole: under another name beside it until finish(). After
-// any failure, or without finish(), nothing is left behind. "-" is standard output, where what was written stays.
+// any failure, or without finish(), nothing is left behind. "-" is standard output, where what was written stays; so it does
+// in a device or a pipe, which are written as they are.
 class TextOutput {
  public:
   [[nodiscard]] static Result<TextOutput> create(const std::string& path);

@@ -21,6 +21,14 @@ constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 bool missing(std::string_view word) { return word.empty() || word == "NA" || word == "NaN" || word == "nan"; }
 
+// A number, also one that is too large, or infinite.
+bool numeric(std::string_view word) {
+  if (word.starts_with('+')) word.remove_prefix(1);
+  double value = 0;
+  const auto [end, problem] = std::from_chars(word.data(), word.data() + word.size(), value);
+  return problem != std::errc::invalid_argument && end == word.data() + word.size();
+}
+
 std::optional<double> number(std::string_view word) {
   if (word.starts_with('+')) word.remove_prefix(1);
   double value = 0;
@@ -61,7 +69,7 @@ class SeriesParser {
     columns_ = fields.size();
     const bool header = std::ranges::none_of(fields, [](std::string_view field) {
       const std::string_view word = text::trim(field);
-      return missing(word) || number(word);
+      return missing(word) || numeric(word);
     });
     if (header) {
       IEZ_CHECK(choose_title(fields));

@@ -48,6 +48,7 @@ TEST(SeriesCsv, ErrorsNameFileLineColumnAndRemedy) {
             "s.csv:3: column value: found 'two', expected a finite number, or NA for a missing one");
   EXPECT_EQ(complaint("1\ninf\n"), "s.csv:2: column 1: found 'inf', expected a finite number, or NA for a missing one");
   EXPECT_THAT(complaint("1\n1e999\n"), HasSubstr("found '1e999'"));
+  EXPECT_THAT(complaint("1e999\n1\n"), HasSubstr("s.csv:1: column 1: found '1e999'"));
   EXPECT_EQ(complaint("value,x\n1\n"), "s.csv:2: found 1 field, expected 2 as in the first line");
   EXPECT_EQ(complaint("bytes,rank\n1,2\n", "byte"),
             "s.csv:1: found no column 'byte', expected one of 'bytes', 'rank'; did you mean 'bytes'?");

@@ -16,13 +16,11 @@
 //     forecast backward. sigma2 is concentrated out; where a mean is fitted, so is the mean, by generalised least squares.
 //   - Complete series: the innovations recursion on Ansley's transformed process (arma_likelihood.hpp).
 //   - Missing values, forecasts, one-step errors: a Kalman filter with the exact diffuse start of Durbin and Koopman
-//   (kalman.hpp).
-//     On a complete series it gives the very same likelihood.
+//     (kalman.hpp). On a complete series it gives the very same likelihood.
 //   - Fit: the coefficients are functions of partial autocorrelations, and these sines of free angles, so every point of the
-//   search
-//     is stationary and invertible. A root on the unit circle, where over-differenced data lead, is at a finite angle. With
-//     sigma2 and the determinant inside, minus the log-likelihood is the logarithm of a sum of squares (Ansley 1979); it is
-//     minimised by Levenberg and Marquardt (least_squares.hpp) from several starts: Hannan and Rissanen's regression, zeros,
+//     search is stationary and invertible. A root on the unit circle, where over-differenced data lead, is at a finite angle.
+//     With sigma2 and the determinant inside, minus the log-likelihood is the logarithm of a sum of squares (Ansley 1979); it
+//     is minimised by Levenberg and Marquardt (least_squares.hpp) from several starts: Hannan and Rissanen's regression, zeros,
 //     spread points.
 //
 // Complexity: one likelihood of a complete series takes O(P^2 + n (P + Q) + k Q^2), where k <= n steps pass before the recursion

@@ -7,18 +7,15 @@
 //
 // Algorithm:
 //   1. A field that is the same within each run and differs between runs marks the run, or is the number of ranks. Fields that
-//   always
-//      agree are tied; only the first is looked at further.
+//      always agree are tied; only the first is looked at further.
 //   2. If the ranks are known: fields that are the rank plus a constant, the rank divided by a constant (one file per node), its
 //      remainder beside such a one, or that tell ranks apart one to one, belong to the variable "rank".
-//   3. Of the others, those with most values first: a field that is a function of a variable joins it, else it is a new variable.
-//   A
-//      field without rule, different in most names, stays open.
+//   3. Of the others, those with most values first: a field that is a function of a variable joins it, else it is a new
+//      variable. A field without rule, different in most names, stays open.
 //   4. The step is the variable whose new values come in rising order; with more than one, the words before the fields decide,
-//   then
-//      strides other than one, then which changes least often. If ranks are not known, the rank is guessed: by words, by a
-//      constant that equals its number of values, or as what runs densely from 0 or 1 beside the step.
-// Creation order is a race between ranks, but each rank goes through the steps in order, so first appearances of steps rise.
+//      then strides other than one, then which changes least often. If ranks are not known, the rank is guessed: by words, by a
+//      constant that equals its number of values, or as what runs densely from 0 or 1 beside the step. Creation order is a race
+//      between ranks, but each rank goes through the steps in order, so first appearances of steps rise.
 //
 // Complexity: linear in the names for each pair of variables at worst; n log n for widely spread values.
 // Thread safety: a plain function.
@@ -41,8 +38,8 @@ struct RoleEvidence {
   std::span<const std::uint32_t> ranks_of_run;  // for each run; 0: not known
 };
 
-// Sets all but the text form of the fields, and the variables of the template. A field that never varies gets the role count, or
-// stays other: it is literal text then.
+// Sets all but the text form of the fields, and the variables of the template. A field that never varies gets the role count,
+// or stays other: it is literal text then.
 // REQUIRES: at least one row; literals and the text form of fields are set.
 void assign_roles(NameTemplate& name_template, const RoleEvidence& evidence);
 

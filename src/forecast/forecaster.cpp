@@ -106,7 +106,7 @@ class Chooser {
   std::optional<Season> find_period() const {
     if (!options_.period) return find_season(values_);
     if (*options_.period < 2) return std::nullopt;
-    return Season{.period = *options_.period, .strength = 1};
+    return Season{.period = *options_.period, .strength = season_strength(values_, *options_.period)};
   }
 
   void try_simple() {
@@ -348,6 +348,10 @@ Result<void> check(std::span<const double> values, const SeriesOptions& options)
       return fail(Errc::invalid_argument,
                   fmt::format("value {} is infinite; expected a finite number, or NaN for a missing one", i + 1));
     }
+  }
+  if (options.period && *options.period > values.size()) {
+    return fail(Errc::invalid_argument,
+                fmt::format("a period of {}: expected no more than the {} values there are", *options.period, values.size()));
   }
   if (options.search != Search::order) return {};
   const ArimaOrder& order = options.order;

@@ -5,17 +5,16 @@
 // Algorithm:
 //   1. Names with equal literals around their numbers are a group.
 //   2. A whole component with a point is taken for one number ("0.05"); where the texts of a group cannot be fractions ("100.1"
-//   and
-//      "100.10", or each step with each part) its names are grouped again with two numbers.
+//      and "100.10", or each step with each part) its names are grouped again with two numbers.
 //   3. Names that are nearly alone and have a word that looks random are grouped by what is around that word; kept where at least
 //      three names share it. A small group whose words happen to look ordinary joins
 //      by their length.
 //   4. Groups of one run each, which differ in a single directory or random word between runs, are one group: the word is the
-//   run.
-// Words that people chose, such as the fields U, p, phi of OpenFOAM, are never merged within a run: they are different series.
+//      run. Words that people chose, such as the fields U, p, phi of OpenFOAM, are never merged within a run: they are
+//      different series.
 //
-// Cost: linear in the text for 1 to 3; 4 looks at up to 16 directories of up to kMaxRunGroups groups. Memory: 4 bytes a name, and
-// about 150 for each group.
+// Cost: linear in the text for 1 to 3; 4 looks at up to 16 directories of up to kMaxRunGroups groups. Memory: 4 bytes a name,
+// and about 150 for each group.
 // Thread safety: none.
 #pragma once
 

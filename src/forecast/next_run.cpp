@@ -28,6 +28,8 @@ Bytes to_bytes(double size) {
   return {static_cast<std::uint64_t>(std::llround(std::clamp(size, 0.0, kMost)))};
 }
 
+Bytes times(Bytes size, std::uint64_t count) { return to_bytes(static_cast<double>(size.count) * static_cast<double>(count)); }
+
 // A name that is to be, before its size is known.
 struct Expected {
   PredictedFile file;
@@ -65,10 +67,10 @@ class TemplatePredictor {
     if (!enumerate_names(expected, allowed)) return false;
     set_sizes(expected);
     for (Expected& one : expected) {
-      summary.bytes += one.file.bytes;
+      summary.files += one.file.files;
+      summary.bytes += times(one.file.bytes, one.file.files);
       files.push_back(std::move(one.file));
     }
-    summary.files = expected.size();
     summary.name = template_;
     return true;
   }
@@ -187,12 +189,15 @@ class TemplatePredictor {
     const bool rescaled = situation_.ranks_wanted != situation_.basis_ranks;
     const bool gaps = template_.coverage < kFullCoverage;
     const bool open_name = std::ranges::any_of(template_.fields, &Field::open);
+    // Where a part that cannot be known differs within a run, one name stands for many.
+    const auto alike = static_cast<std::uint64_t>(open_name ? std::max(1LL, std::llround(template_.coverage)) : 1);
     std::vector<FieldValue> values;
     const NextRunShape shape{.ranks = situation_.ranks_wanted, .max_names = allowed + 1, .open_values = open};
     enumerate(template_, shape, [&](const NextName& next) {
       Expected one;
       one.file.step = static_cast<std::uint32_t>(next.step);
-      one.file.rank = static_cast<std::int32_t>(next.rank);
+      one.file.rank = alike > 1 ? -1 : static_cast<std::int32_t>(next.rank);
+      one.file.files = alike;
       if (match(template_, next.name, values)) {
         one.slot = rescaled ? slot_at_position(next.rank, values) : history_.slot_of(values);
         one.file.name = predicted_name(template_, values);
@@ -266,7 +271,7 @@ class TemplatePredictor {
     one.file.shared = cells.empty() ? profile_.shared : seen(cells.back()).ranks > 1;
     if (one.file.shared) {
       one.file.rank = -1;
-    } else if (one.file.rank < 0 && !cells.empty()) {
+    } else if (one.file.rank < 0 && one.file.files == 1 && !cells.empty()) {
       one.file.rank = seen(cells.back()).rank;
     }
   }
@@ -393,12 +398,11 @@ class RunPredictor {
     std::ranges::sort(by_bytes, {}, [&](std::uint32_t t) { return std::pair(~result_.templates[t].bytes.count, t); });
     std::vector<PredictedTemplate> templates;
     templates.reserve(by_bytes.size());
-    result_.files.reserve(predicted_);
     for (const std::uint32_t t : by_bytes) {
       for (PredictedFile& file : files[t]) {
         file.of = static_cast<std::uint32_t>(templates.size());
-        result_.total += file.bytes;
-        result_.total_high += file.high;
+        result_.total += times(file.bytes, file.files);
+        result_.total_high += times(file.high, file.files);
         result_.files.push_back(std::move(file));
       }
       templates.push_back(std::move(result_.templates[t]));

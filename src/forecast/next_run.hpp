@@ -5,19 +5,16 @@
 //
 // Algorithm:
 //   1. discover() finds the name templates; enumerate() writes down the names of the next run. A template that the last run did
-//   not
-//      have, nor half of all runs, is left out; so is a name of a template with gaps that the last run did not have.
+//      not have, nor half of all runs, is left out; so is a name of a template with gaps that the last run did not have.
 //   2. The sizes that a (template, slot, step) had over the runs are a series, and forecast_series() tells the next one. Where
-//   the
-//      steps go on from run to run, so does the series: all steps of a slot, one after another.
-//      Never in order of creation: that is a race between ranks.
+//      the steps go on from run to run, so does the series: all steps of a slot, one after another. Never in order of creation:
+//      that is a race between ranks.
 //   3. Another number of ranks: bytes of a file go with ranks^e. The exponent e is fitted where the runs had different numbers of
 //      ranks; otherwise a file that several ranks write grows with them (e = 1), and one that a single rank writes does not (e =
 //      0). A slot that no run had takes the size of the slot at the same relative position. The note says what was assumed.
 //   4. Stripe count, ranks and mode are categories: what the file had last, or what most files of its template had.
-//   5. How sure: the quantile asked for of each size; and, given two runs or more, how well the last run would have been foretold
-//   by
-//      those before it.
+//   5. How sure: the quantile asked for of each size; and, given two runs or more, how well the last run would have been
+//      foretold by those before it.
 //
 // Complexity: O(n log n) in the files of all runs. A series of 10 runs or more that is neither constant nor nearly so needs a
 // search of milliseconds; only max_searches of them are made, the largest files first, the rest are told by their last runs.
@@ -65,9 +62,10 @@ struct NextRunOptions {
 };
 
 struct PredictedFile {
-  std::string name;   // "*" where a part cannot be known
-  bool open = false;  // it has such a part
-  Bytes bytes;
+  std::string name;                // "*" where a part cannot be known
+  bool open = false;               // it has such a part
+  std::uint64_t files = 1;         // it stands for: more where such a part differs within a run
+  Bytes bytes;                     // of one
   Bytes high;                      // not exceeded with the probability asked for
   std::uint32_t stripe_count = 0;  // 0: not known
   std::int32_t rank = -1;          // -1: not known, or shared
@@ -86,7 +84,7 @@ struct PredictedTemplate {
 
 // How well a run was foretold.
 struct Score {
-  std::uint64_t predicted = 0;
+  std::uint64_t predicted = 0;  // files
   std::uint64_t written = 0;
   std::uint64_t met = 0;           // predicted, and written
   std::optional<double> accuracy;  // of the sizes of files met: 100 (1 - mean |error| / size), as the source defines it

@@ -18,7 +18,8 @@ Score score(const NextRun& prediction, const RunSeen& actual) {
   by_name.reserve(prediction.files.size());
   for (const PredictedFile& file : prediction.files) by_name.emplace(file.name, &file);
 
-  Score result{.predicted = prediction.files.size(), .written = actual.files.size()};
+  Score result{.written = actual.files.size()};
+  for (const PredictedFile& file : prediction.files) result.predicted += file.files;
   double relative = 0;
   double nonzero = 0;
   double errors = 0;

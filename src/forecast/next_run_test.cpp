@@ -180,6 +180,30 @@ TEST(NextRun, RunDirectoriesThatFollowNoRuleStayOpenAndAreMet) {
   EXPECT_DOUBLE_EQ(*met.accuracy, 100);
 }
 
+TEST(NextRun, RandomPartsWithinARunAreCounted) {
+  Runs runs;
+  Rng rng(12);
+  SCOPED_TRACE("seed 12");
+  for (int run = 0; run < 3; ++run) {
+    runs.start(4);
+    for (int rank = 0; rank < 4; ++rank) {
+      std::string word = "x7";
+      for (int i = 0; i < 6; ++i)
+        word += rng.chance(0.5) ? static_cast<char>('a' + rng.below(26)) : static_cast<char>('0' + rng.below(10));
+      runs.write(fmt::format("/s/out.{}.dat", word), 1000, rank);
+    }
+  }
+  const auto next = predict_next_run(runs.all());
+  ASSERT_TRUE(next) << next.error().message;
+  ASSERT_EQ(next->files.size(), 1U);
+  EXPECT_EQ(next->files[0].name, "/s/out.*.dat");
+  EXPECT_EQ(next->files[0].files, 4U);
+  EXPECT_EQ(next->files[0].rank, -1);
+  EXPECT_EQ(next->total.count, 4000U);
+  EXPECT_EQ(next->last_run->predicted, 4U);
+  EXPECT_EQ(next->last_run->met, 4U);
+}
+
 TEST(NextRun, FilesOfOneOldRunAreForgotten) {
   Runs runs;
   for (int run = 0; run < 5; ++run) {

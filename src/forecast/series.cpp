@@ -43,6 +43,22 @@ std::vector<double> without_line(std::span<const double> values) {
   return rest;
 }
 
+// A series without its line, and how large what is left is.
+struct Detrended {
+  explicit Detrended(std::span<const double> values) : rest(without_line(values)) {
+    for (const double value : rest) {
+      if (std::isnan(value)) continue;
+      count += 1;
+      total += value * value;
+    }
+  }
+  double variance() const { return total / std::max(1.0, count - 2); }
+
+  std::vector<double> rest;
+  double count = 0;
+  double total = 0;  // sum of squares
+};
+
 struct Explained {
   double rest = 0;        // sum of squares that the phases leave
   double parameters = 0;  // spent on it
@@ -171,15 +187,27 @@ unsigned differences_needed(std::span<const double> values, unsigned most) {
   return times;
 }
 
+double season_strength(std::span<const double> values, unsigned period) {
+  const Detrended series(values);
+  if (!(series.total > 0)) return 0;
+  std::vector<PhaseSums> phases;
+  double strength = 0;
+  for (const bool lines : {false, true}) {
+    const Explained by_phase = explain(series.rest, period, lines, phases);
+    const double free = series.count - by_phase.parameters - (lines ? 0 : 1);
+    if (free > 0) strength = std::max(strength, 1 - by_phase.rest / free / series.variance());
+  }
+  return strength;
+}
+
 std::optional<Season> find_season(std::span<const double> values) {
-  const std::vector<double> rest = without_line(values);
-  const auto there = observations(rest);
-  const auto n = static_cast<double>(there.size());
+  const Detrended series(values);
+  const std::vector<double>& rest = series.rest;
+  const double n = series.count;
+  const double total = series.total;
   const auto longest = std::min<std::size_t>(kLongestPeriod, values.size() / 3);
-  double total = 0;
-  for (const Observation& one : there) total += one.value * one.value;
   if (longest < 2 || !(total > 0)) return std::nullopt;
-  const double variance = total / std::max(1.0, n - 2);
+  const double variance = series.variance();
 
   std::vector<Season> likely;
   std::size_t best = 0;  // of likely

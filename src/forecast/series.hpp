@@ -49,4 +49,7 @@ struct Season {
 inline constexpr unsigned kLongestPeriod = 512;
 std::optional<Season> find_season(std::span<const double> values);
 
+// Season::strength of a given period; 0 where the phases explain nothing. REQUIRES: period >= 2
+double season_strength(std::span<const double> values, unsigned period);
+
 }  // namespace iez::forecast

@@ -11,8 +11,7 @@
 //   1. Columns that spell a date are joined; so are two around a point that only make sense as a fraction.
 //   2. A column that never varies is literal text, unless it is the number of ranks.
 //   3. Padding is read from leading zeros: %05d where each text is as long as max(5, digits). Where no width explains all texts
-//   the
-//      field is a word of digits.
+//      the field is a word of digits.
 //   4. Roles and variables: see field_roles.hpp.
 //
 // Every name matches its template, and render() of the values gives the name again.

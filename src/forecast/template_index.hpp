@@ -4,9 +4,8 @@
 // templates are compared in full. Templates with words have no such hash: they are tried one after the other, those with the
 // longest first literal first.
 //
-// Cost of match(): linear in the name, plus a comparison of the first literal for each template with words. No allocation but the
-// values.
-// Where more than one template fits, one without words is preferred, then the first given.
+// Cost of match(): linear in the name, plus a comparison of the first literal for each template with words. No allocation but
+// the values. Where more than one template fits, one without words is preferred, then the first given.
 //
 // Thread safety: match() is safe from any number of threads.
 #pragma once

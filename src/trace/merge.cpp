@@ -191,11 +191,24 @@ Result<MergeSummary> merge_segments(std::span<const std::string> inputs, const M
   return with_report(merger.summary(), search);
 }
 
+namespace {
+
+// A run without any process would replace a good one.
+std::unexpected<Error> nothing_read(std::span<const std::string> inputs, const MergeSummary& summary) {
+  std::string message = inputs.empty() ? "" : inputs.front() + (inputs.size() > 1 ? " and others: " : ": ");
+  message += "found no segment that can be read, expected at least one *.ieztrace";
+  if (!summary.report.problems.empty()) message += "; " + input::to_string(summary.report.problems.front());
+  return fail(Errc::not_found, message);
+}
+
+}  // namespace
+
 Result<MergeSummary> merge_to_file(std::span<const std::string> inputs, const std::string& output, const MergeOptions& options) {
   input::ParseReport search;
   Merger merger(options);
   IEZ_CHECK(add_all(merger, find_segments(inputs, search), options));
   const MergeSummary& summary = merger.summary();
+  if (summary.segments == 0) return nothing_read(inputs, with_report(summary, search));
   IEZ_TRY(SegmentWriter writer, SegmentWriter::create(output, {.kind = SegmentKind::run,
                                                                .processes = summary.run.processes,
                                                                .rank = summary.rank,

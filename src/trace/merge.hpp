@@ -99,7 +99,7 @@ std::vector<std::string> find_segments(std::span<const std::string> inputs, inpu
 [[nodiscard]] Result<MergeSummary> merge_segments(std::span<const std::string> inputs, const MergeOptions& options,
                                                   const Merger::Visitor& visitor);
 
-// To one file of kind `run`, put in place when it is whole.
+// To one file of kind `run`, put in place when it is whole. Fails if there is no segment that can be read.
 [[nodiscard]] Result<MergeSummary> merge_to_file(std::span<const std::string> inputs, const std::string& output,
                                                  const MergeOptions& options);
 

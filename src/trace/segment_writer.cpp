@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <limits>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -69,6 +71,13 @@ abi::Header make_header(const SegmentInfo& info) {
 Result<SegmentWriter> SegmentWriter::create(const std::string& path, const SegmentInfo& info) {
   SegmentWriter writer;
   writer.path_ = path;
+  // The rename in finish() would replace a device.
+  std::error_code error;
+  const auto there = std::filesystem::status(path, error).type();
+  if (there != std::filesystem::file_type::not_found && there != std::filesystem::file_type::regular && !error) {
+    return fail(Errc::invalid_argument,
+                fmt::format("{}: found something that is no regular file, expected one, or a new name", path));
+  }
   // Does not end as a segment does: a walk over the directory passes it over.
   std::string temporary = path + ".XXXXXX";
   writer.fd_ = input::UniqueFd(::mkostemp(temporary.data(), O_CLOEXEC));
