@@ -30,8 +30,7 @@ constexpr std::size_t kPoints = 72;
 constexpr unsigned kQuickSide = 2;  // the peers' p, d and q are below it in a quick run
 constexpr std::chrono::seconds kLimit{300};
 constexpr int kRounds = 5;
-constexpr forecast::FitOptions kFit{.starts = 1};  // as the peers have
-constexpr double kEqual = 1e-4;                    // of log-likelihoods: the same maximum
+constexpr double kEqual = 1e-4;  // of log-likelihoods: the same maximum
 
 struct PeerFit {
   forecast::ArimaOrder order;
@@ -112,7 +111,7 @@ OurGrid our_grid(std::span<const double> values) {
   seconds.reserve(kRounds);
   for (int round = 0; round < kRounds; ++round) {
     const double start = cpu_seconds();
-    ours.search = forecast::full_grid(values, kFit);
+    ours.search = forecast::full_grid(values);
     seconds.push_back(cpu_seconds() - start);
   }
   ours.seconds = median(std::move(seconds));
@@ -177,7 +176,7 @@ Result<void> add_forecast_peers(const Settings& settings, std::vector<Figure>& f
   std::string told = fmt::format(
       "216 orders, {} values of {} over their mean, one thread, CPU time: iez {:.3f} s, median of {}, {} start an order, {} "
       "fitted",
-      values.size(), kTrace, ours.seconds, kRounds, kFit.starts, ours.search.rows.size());
+      values.size(), kTrace, ours.seconds, kRounds, forecast::kGridFit.starts, ours.search.rows.size());
   if (settings.quick) told += fmt::format("; quick: the peer has only {} orders to fit", side * side * side);
   settings.progress(fmt::format("the same with statsmodels (at most {} s)", kLimit.count()));
   IEZ_TRY(const auto by_statsmodels,

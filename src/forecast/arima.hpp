@@ -85,6 +85,9 @@ struct FitOptions {
   unsigned max_iterations = 80;  // of each start
   double tolerance = 1e-6;       // converged when a step promises and brings less than this in log-likelihood
   bool mean = true;              // fit a mean where d = sd = 0
+  // Coefficients of a smaller order of the same differences, which the first start takes, with 0 for those it lacks. Valid during
+  // the call; nullptr: the regression.
+  const ArimaParameters* near = nullptr;
 };
 
 struct ArimaFit {

@@ -122,11 +122,31 @@ bool all_finite(const ArimaFit& fit) {
   return fit.sigma2 > 0;
 }
 
+// Partial autocorrelations of a smaller model, 0 for what it lacks. At 1 the sine is flat, and the search would stay there.
+void append_partial(std::span<const double> coefficients, double sign, std::size_t count, std::vector<double>& point) {
+  constexpr double kMost = 0.95;
+  std::vector<double> partial(coefficients.begin(),
+                              coefficients.begin() + static_cast<std::ptrdiff_t>(std::min(count, coefficients.size())));
+  for (double& c : partial) c *= sign;
+  if (!partial_from_coefficients(partial)) partial.assign(partial.size(), 0.0);
+  partial.resize(count, 0.0);
+  for (const double c : partial) point.push_back(std::clamp(c, -kMost, kMost));
+}
+
+std::vector<double> near_start(const ArimaParameters& near, const ArimaOrder& order) {
+  std::vector<double> point;
+  append_partial(near.ar, 1, order.p, point);
+  append_partial(near.ma, -1, order.q, point);
+  append_partial(near.seasonal_ar, 1, order.sp, point);
+  append_partial(near.seasonal_ma, -1, order.sq, point);
+  return point;
+}
+
 // Start `index` as angles.
 std::vector<double> start_angles(std::size_t index, std::span<const double> differenced, const ArimaOrder& order,
-                                 std::size_t count) {
+                                 std::size_t count, const ArimaParameters* near) {
   std::vector<double> angles(count, 0.0);
-  if (index == 0) angles = regression_start(differenced, order);
+  if (index == 0) angles = near != nullptr ? near_start(*near, order) : regression_start(differenced, order);
   if (index > 1) angles = spread_start(index - 2, count);
   for (double& angle : angles) angle = std::asin(angle);
   return angles;
@@ -178,7 +198,7 @@ std::optional<ArimaFit> fit_arima(std::span<const double> values, const ArimaOrd
   ArimaFit fit{.order = order};
   const std::size_t starts = count == 0 ? 1 : std::max(options.starts, 1U);
   for (std::size_t index = 0; index < starts; ++index) {
-    auto angles = start_angles(index, differenced, order, count);
+    auto angles = start_angles(index, differenced, order, count, options.near);
     const auto outcome = optimiser.minimise(objective, angles, search);
     fit.evaluations += outcome.evaluations;
     if (!outcome.defined || !(outcome.value < best_value)) continue;

@@ -1,6 +1,7 @@
 #include "forecast/arma_likelihood.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace iez::forecast {
@@ -84,28 +85,73 @@ bool ArmaLikelihood::factor_head() {
   return true;
 }
 
+// Row t of L, and its variance. Columns before x(1) are not there; those of x itself have another covariance.
+double ArmaLikelihood::factor_row(std::size_t t) {
+  const std::size_t q = theta_.size();
+  const double* const within = moments_.ma_autocovariance().data();
+  const double* const across = moments_.cross_covariance().data();
+  double* const row = band_.data() + t * q;
+  const std::size_t first = t < q ? q - t : 0;
+  double variance = within[0];
+  for (std::size_t m = first; m < q; ++m) {
+    const std::size_t column = t - q + m;
+    const double* const other = band_.data() + column * q + (q - m);
+    double sum = column < head_ ? across[q - m] : within[q - m];
+    for (std::size_t k = first; k < m; ++k) sum -= unscaled_[k] * other[k];
+    unscaled_[m] = sum;
+    row[m] = sum * inverse_[column];
+    variance -= sum * row[m];
+  }
+  return variance;
+}
+
+// The same for a q that the compiler knows, from the row on that reaches back to moving averages only: most of the time of a fit
+// is spent here, and unrolled it takes a quarter of the instructions.
+template <std::size_t kQ>
+double ArmaLikelihood::factor_inner_row(std::size_t t) {
+  const double* const within = moments_.ma_autocovariance().data();
+  const double* const inverse = inverse_.data() + (t - kQ);
+  const double* const rows = band_.data() + (t - kQ) * kQ;  // the q before
+  double* const row = band_.data() + t * kQ;
+  std::array<double, kQ> unscaled;  // NOLINT(cppcoreguidelines-pro-type-member-init): each entry is set before it is read
+  double variance = within[0];
+#pragma GCC unroll 8
+  for (std::size_t m = 0; m < kQ; ++m) {
+    double sum = within[kQ - m];
+#pragma GCC unroll 8
+    for (std::size_t k = 0; k < m; ++k) sum -= unscaled[k] * rows[m * kQ + (kQ - m) + k];
+    unscaled[m] = sum;
+    row[m] = sum * inverse[m];
+    variance -= sum * row[m];
+  }
+  return variance;
+}
+
+double ArmaLikelihood::factor_inner(std::size_t t) {
+  switch (theta_.size()) {
+    case 1:
+      return factor_inner_row<1>(t);
+    case 2:
+      return factor_inner_row<2>(t);
+    case 3:
+      return factor_inner_row<3>(t);
+    case 4:
+      return factor_inner_row<4>(t);
+    case 5:
+      return factor_inner_row<5>(t);
+    default:
+      return factor_row(t);
+  }
+}
+
 bool ArmaLikelihood::factor_tail() {
   const std::size_t q = theta_.size();
   const std::size_t enough = std::max<std::size_t>(q, 1);
-  const double* const within = moments_.ma_autocovariance().data();
-  const double* const across = moments_.cross_covariance().data();
-  double* const band = band_.data();
-  double* const unscaled = unscaled_.data();
+  const std::size_t inner = head_ + q;
   std::size_t settled = 0;
   std::size_t t = head_;
   for (; t < n_ && settled < enough; ++t) {
-    double* const row = band + t * q;
-    const std::size_t first = t < q ? q - t : 0;  // columns before x(1) are not there
-    double variance = within[0];
-    for (std::size_t m = first; m < q; ++m) {
-      const std::size_t column = t - q + m;
-      const double* const other = band + column * q + (q - m);
-      double sum = column < head_ ? across[q - m] : within[q - m];
-      for (std::size_t k = first; k < m; ++k) sum -= unscaled[k] * other[k];
-      unscaled[m] = sum;
-      row[m] = sum * inverse_[column];
-      variance -= sum * row[m];
-    }
+    const double variance = t < inner ? factor_row(t) : factor_inner(t);
     if (!(variance > 0)) return false;
     variance_[t] = variance;
     inverse_[t] = 1 / variance;

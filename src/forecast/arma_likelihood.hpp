@@ -44,6 +44,10 @@ class ArmaLikelihood {
  private:
   [[nodiscard]] bool factor_head();
   [[nodiscard]] bool factor_tail();
+  double factor_row(std::size_t t);
+  double factor_inner(std::size_t t);  // REQUIRES: row t reaches back to moving averages only
+  template <std::size_t kQ>
+  double factor_inner_row(std::size_t t);
 
   std::size_t n_;
   std::vector<double> phi_;

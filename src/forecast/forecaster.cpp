@@ -25,6 +25,13 @@ constexpr double kNormalOverMean =
 constexpr double kFavourOfFew = 0.25;
 constexpr double kNearlyConstant = 1e-6;  // of the mean size: no search pays
 
+// What to multiply a spread with that was measured on `measured` values and is used for one more: Student's quantile at 90 % over
+// the normal one, and the doubt of the level itself.
+double small_sample(double measured) {
+  const double free = std::max(1.0, measured - 1);
+  return (1 + 0.72 / free + 0.2 / (free * free)) * std::sqrt(1 + 1 / std::max(1.0, measured));
+}
+
 // The normal quantile, by bisection of erfc: some 60 halvings of [-40, 40].
 double normal_quantile(double probability) {
   double low = -40;
@@ -194,7 +201,7 @@ class Chooser {
     result.simple = winner.simple;
     result.period = winner.period;
     result.error = winner.error;
-    const double seen = winner.error ? *winner.error * kNormalOverMean : 0;
+    const double seen = winner.error ? *winner.error * kNormalOverMean * small_sample(static_cast<double>(held_)) : 0;
     if (winner.method == Method::arima) return finish_arima(result, winner, seen);
     result.mean = simple_path(winner.simple, values_, winner.period, options_.horizon);
     result.spread = simple_spread(winner, seen);
@@ -210,7 +217,7 @@ class Chooser {
       const auto said = simple_rolling(winner.simple, values_, winner.period, held_);
       for (std::size_t i = 0; i < spread.size(); ++i) {
         const auto error = phase_error(said, (values_.size() + i) % cycle, cycle);
-        if (error) spread[i] = *error * kNormalOverMean;
+        if (error) spread[i] = *error * kNormalOverMean * small_sample(static_cast<double>(held_) / static_cast<double>(cycle));
       }
     }
     const bool wanders = winner.simple == Simple::naive || winner.simple == Simple::drift || winner.simple == Simple::local;
@@ -297,7 +304,8 @@ void use_simple(SeriesForecast& result, std::span<const double> scaled, Simple s
     if (std::isfinite(said[i]) && !std::isnan(scaled[i])) errors.push_back(scaled[i] - said[i]);
   }
   // One value alone says nothing of its spread; half of it is a guess on the safe side.
-  const double one = errors.empty() ? std::abs(there.back().value) / 2 : spread(errors);
+  const double one =
+      errors.empty() ? std::abs(there.back().value) / 2 : spread(errors) * small_sample(static_cast<double>(errors.size()));
   result.spread.resize(horizon);
   for (std::size_t i = 0; i < horizon; ++i) {
     result.spread[i] = simple == Simple::median || simple == Simple::trend ? one : one * std::sqrt(static_cast<double>(i + 1));

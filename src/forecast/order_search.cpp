@@ -12,6 +12,8 @@ constexpr unsigned kMaxSide = 8;  // more than any max_p
 
 bool usable(const std::optional<ArimaFit>& fit) { return fit && fit->converged && std::isfinite(fit->aicc); }
 
+constexpr double kOnUnitCircle = 0.01;  // the distance of a root: nearer is on it
+
 struct Step {
   int p = 0;
   int q = 0;
@@ -69,7 +71,7 @@ class Walk {
     full.sp = static_cast<unsigned>(order.sp);
     full.sq = static_cast<unsigned>(order.sq);
     auto fit = fit_arima(values_, full, options_.fit);
-    if (!usable(fit)) {
+    if (!usable(fit) || (full.period < 2 && fit->unit_root_distance < kOnUnitCircle)) {
       ++result_.rejected;
       return false;
     }
@@ -87,6 +89,20 @@ class Walk {
   Step at_;
 };
 
+// Of one-step errors, but for the first values, which the largest d would have lost.
+std::optional<double> sample_rmse(std::span<const double> values, const ArimaFit& fit) {
+  double squares = 0;
+  double count = 0;
+  const auto errors = one_step_errors(values, fit);
+  for (std::size_t i = kGridSide - 1; i < errors.size(); ++i) {
+    if (std::isnan(errors[i])) continue;
+    squares += errors[i] * errors[i];
+    count += 1;
+  }
+  if (count == 0) return std::nullopt;
+  return std::sqrt(squares / count);
+}
+
 }  // namespace
 
 OrderSearch stepwise(std::span<const double> values, const ArimaOrder& differences, const StepwiseOptions& options) {
@@ -97,21 +113,22 @@ GridSearch full_grid(std::span<const double> values, const FitOptions& options) 
   GridSearch search;
   search.rows.reserve(std::size_t{kGridSide} * kGridSide * kGridSide);
   for (unsigned d = 0; d < kGridSide; ++d) {
+    std::array<std::array<std::optional<ArimaFit>, kGridSide>, kGridSide> fits;
     for (unsigned p = 0; p < kGridSide; ++p) {
       for (unsigned q = 0; q < kGridSide; ++q) {
         ++search.tried;
-        auto fit = fit_arima(values, {.p = p, .d = d, .q = q}, options);
-        if (!usable(fit)) continue;
-        double squares = 0;
-        double count = 0;
-        const auto errors = one_step_errors(values, *fit);
-        for (std::size_t i = kGridSide - 1; i < errors.size(); ++i) {
-          if (std::isnan(errors[i])) continue;
-          squares += errors[i] * errors[i];
-          count += 1;
+        // The better of the two models with one term less is a start that is hard to beat.
+        const std::optional<ArimaFit>* smaller = p > 0 ? &fits[p - 1][q] : nullptr;
+        if (q > 0 && fits[p][q - 1] &&
+            (smaller == nullptr || !*smaller || fits[p][q - 1]->log_likelihood > (*smaller)->log_likelihood)) {
+          smaller = &fits[p][q - 1];
         }
-        if (count == 0) continue;
-        search.rows.push_back({.fit = std::move(*fit), .rmse = std::sqrt(squares / count)});
+        FitOptions with_start = options;
+        if (smaller != nullptr && *smaller) with_start.near = &(*smaller)->parameters;
+        fits[p][q] = fit_arima(values, {.p = p, .d = d, .q = q}, with_start);
+        if (!usable(fits[p][q])) continue;
+        const auto rmse = sample_rmse(values, *fits[p][q]);
+        if (rmse) search.rows.push_back({.fit = *fits[p][q], .rmse = *rmse});
       }
     }
   }

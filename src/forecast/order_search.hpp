@@ -3,7 +3,7 @@
 // `stepwise`: the differences are given. Try every p + q up to first_terms, and from the one with the least AICc walk to a better
 // neighbour - one more or one fewer of p, q, P, Q, or of two of them - until there is none. AICc compares models of one series
 // only, hence never across differences. A model whose fit did not converge, or which cannot be fitted to so few values, is passed
-// over.
+// over; so is one with a root on the unit circle, unless it has a season: such fits are likely by accident.
 //
 // `grid`: every p, d, q from 0 to 5, as the published method has it. The winner is the one with the least root mean square of
 // one-step errors in the sample, which over-fits: it is there to compare with, and for who wants it. Errors of the first
@@ -51,6 +51,9 @@ struct GridSearch {
   unsigned tried = 0;
 };
 
-GridSearch full_grid(std::span<const double> values, const FitOptions& options = {.starts = 1});
+// One start, that of the better model with a term less; and no more digits of the likelihood than could ever matter.
+inline constexpr FitOptions kGridFit{.starts = 1, .tolerance = 1e-5};
+
+GridSearch full_grid(std::span<const double> values, const FitOptions& options = kGridFit);
 
 }  // namespace iez::forecast
