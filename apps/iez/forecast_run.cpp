@@ -133,9 +133,10 @@ ordered_json to_json(const Answer& answer, std::size_t shown) {
 
 std::string heading(const Answer& answer) {
   const NextRun& next = answer.next;
-  std::string out =
-      fmt::format("next run: {} files, {}, at most {} of each with the probability asked for; from {} run{}", next.files.size(),
-                  to_string(next.total), to_string(next.total_high), next.runs, next.runs == 1 ? "" : "s");
+  std::uint64_t files = 0;
+  for (const PredictedFile& file : next.files) files += file.files;
+  std::string out = fmt::format("next run: {}, {} in all, {} if each is at its HIGH; from {}", counted(files, "file"),
+                                to_string(next.total), to_string(next.total_high), counted(next.runs, "run"));
   out += next.ranks > 0 ? fmt::format(", {}\n", counted(next.ranks, "rank")) : "\n";
   if (next.last_run) out += score_text("the last run, foretold by those before it", *next.last_run);
   if (answer.score) out += score_text("the run that followed", *answer.score);

@@ -100,15 +100,26 @@ class Chooser {
     if (season_) result.season = season_;
     try_simple();
     try_models();
-    std::ranges::sort(candidates_, [](const Candidate& a, const Candidate& b) {
-      return a.error.value_or(std::numeric_limits<double>::max()) < b.error.value_or(std::numeric_limits<double>::max());
-    });
+    sort_candidates();
     finish(result, winner());
     result.candidates = std::move(candidates_);
   }
 
  private:
   std::span<const double> held() const { return values_.last(held_); }
+
+  // By error. Positions are sorted, not candidates: gcc 12 takes the moves of the optional models for uninitialized reads.
+  void sort_candidates() {
+    std::vector<std::size_t> order(candidates_.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::sort(order, {}, [&](std::size_t i) {
+      return std::pair(candidates_[i].error.value_or(std::numeric_limits<double>::max()), i);
+    });
+    std::vector<Candidate> sorted;
+    sorted.reserve(order.size());
+    for (const std::size_t i : order) sorted.push_back(std::move(candidates_[i]));
+    candidates_ = std::move(sorted);
+  }
 
   std::optional<Season> find_period() const {
     if (!options_.period) return find_season(values_);
