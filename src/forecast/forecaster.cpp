@@ -89,6 +89,46 @@ std::span<const double> after_first_cycles(std::span<const double> values, unsig
   return values.subspan(std::min<std::size_t>(values.size(), std::size_t{period} * 2));
 }
 
+void use_simple(SeriesForecast& result, std::span<const double> scaled, Simple simple, std::size_t horizon) {
+  const auto there = observations(scaled);
+  result.method = Method::simple;
+  result.simple = simple;
+  result.period = 0;
+  result.model.reset();
+  result.mean = simple_path(simple, scaled, 0, horizon);
+  const auto said = simple_rolling(simple, scaled, 0, scaled.size());
+  std::vector<double> errors;
+  errors.reserve(scaled.size());
+  for (std::size_t i = 0; i < scaled.size(); ++i) {
+    if (std::isfinite(said[i]) && !std::isnan(scaled[i])) errors.push_back(scaled[i] - said[i]);
+  }
+  // One value alone says nothing of its spread; half of it is a guess on the safe side.
+  const double one =
+      errors.empty() ? std::abs(there.back().value) / 2 : spread(errors) * small_sample(static_cast<double>(errors.size()));
+  result.spread.resize(horizon);
+  for (std::size_t i = 0; i < horizon; ++i) {
+    result.spread[i] = simple == Simple::median || simple == Simple::trend ? one : one * std::sqrt(static_cast<double>(i + 1));
+  }
+}
+
+// The median, where the model cannot say anything.
+void use_model(SeriesForecast& result, std::span<const double> scaled, const ArimaFit& fit, std::size_t horizon) {
+  const auto steps = predict(scaled, fit, static_cast<unsigned>(horizon));
+  if (steps.size() < horizon) {
+    result.note = fmt::format("{} says nothing of this series; its median is given", to_string(fit.order));
+    return use_simple(result, scaled, Simple::median, horizon);
+  }
+  result.method = Method::arima;
+  result.model = fit;
+  result.period = fit.order.period;
+  for (const Predicted& step : steps) {
+    result.mean.push_back(step.mean);
+    result.spread.push_back(std::sqrt(std::max(0.0, step.variance)));
+  }
+}
+
+double error_of(const Candidate& candidate) { return candidate.error.value_or(std::numeric_limits<double>::max()); }
+
 class Chooser {
  public:
   Chooser(std::span<const double> scaled, const SeriesOptions& options) : values_(scaled), options_(options) {
@@ -112,9 +152,7 @@ class Chooser {
   void sort_candidates() {
     std::vector<std::size_t> order(candidates_.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::ranges::sort(order, {}, [&](std::size_t i) {
-      return std::pair(candidates_[i].error.value_or(std::numeric_limits<double>::max()), i);
-    });
+    std::ranges::sort(order, {}, [&](std::size_t i) { return std::pair(error_of(candidates_[i]), i); });
     std::vector<Candidate> sorted;
     sorted.reserve(order.size());
     for (const std::size_t i : order) sorted.push_back(std::move(candidates_[i]));
@@ -146,7 +184,7 @@ class Chooser {
     const bool strong = season_ && season_->strength > kStrongSeason;
     if (!strong) try_arima(ArimaOrder{.d = differences_needed(values_, kMaxDifferences)}, {});
     if (!season_) return;
-    try_phases();
+    try_phases(season_->period);
     if (season_->period > kLongestModelled) return;
     ArimaOrder seasonal{.period = season_->period};
     seasonal.sd = strong ? 1 : 0;
@@ -166,22 +204,22 @@ class Chooser {
   }
 
   // ARIMA on what the best of the phases leaves.
-  void try_phases() {
+  void try_phases(unsigned period) {
     const Candidate* best = nullptr;
     for (const Candidate& candidate : candidates_) {
-      if (candidate.method != Method::simple || candidate.period != season_->period || !candidate.error) continue;
-      if (best == nullptr || *candidate.error < *best->error) best = &candidate;
+      if (candidate.method != Method::simple || candidate.period != period || !candidate.error) continue;
+      if (best == nullptr || error_of(candidate) < error_of(*best)) best = &candidate;
     }
     if (best == nullptr) return;
     const Simple simple = best->simple;
-    const auto rest = without_phases(values_, simple, season_->period);
-    const auto known = after_first_cycles(rest, season_->period);
+    const auto rest = without_phases(values_, simple, period);
+    const auto known = after_first_cycles(rest, period);
     if (known.size() < std::max(held_, kFew)) return;
     const OrderSearch search = stepwise(known, ArimaOrder{.d = differences_needed(known, 1)});
     if (!search.best) return;
     candidates_.push_back({.method = Method::phases_and_arima,
                            .simple = simple,
-                           .period = season_->period,
+                           .period = period,
                            .model = search.best,
                            .error = model_error(known, *search.best)});
   }
@@ -202,7 +240,7 @@ class Chooser {
     if (best->method == Method::simple) return *best;
     for (const Candidate& candidate : candidates_) {
       if (candidate.method != Method::simple || !candidate.error) continue;
-      return best->error && *best->error < *candidate.error * (1 - kFavour) ? *best : candidate;
+      return error_of(*best) < error_of(candidate) * (1 - kFavour) ? *best : candidate;
     }
     return *best;
   }
@@ -233,7 +271,7 @@ class Chooser {
     }
     const bool wanders = winner.simple == Simple::naive || winner.simple == Simple::drift || winner.simple == Simple::local;
     if (!wanders) return spread;
-    for (std::size_t i = 0; i < spread.size(); ++i) spread[i] *= std::sqrt(static_cast<double>(i / cycle + 1));
+    for (std::size_t i = 0; i < spread.size(); ++i) spread[i] *= std::sqrt(cycle_of(i, cycle) + 1);
     return spread;
   }
 
@@ -251,25 +289,28 @@ class Chooser {
     return sum / static_cast<double>(count);
   }
 
+  // Fitted anew, with more starts; as it was, where that does not converge.
+  static ArimaFit refit(std::span<const double> values, const ArimaFit& found) {
+    const auto fit = fit_arima(values, found.order);
+    return fit && fit->converged ? *fit : found;
+  }
+
   void finish_arima(SeriesForecast& result, const Candidate& winner, double seen) const {
-    auto fit = fit_arima(values_, winner.model->order);
-    result.model = fit && fit->converged ? std::move(fit) : winner.model;
-    for (const Predicted& step : predict(values_, *result.model, static_cast<unsigned>(options_.horizon))) {
-      result.mean.push_back(step.mean);
-      result.spread.push_back(std::max(seen, std::sqrt(std::max(0.0, step.variance))));
-    }
+    if (winner.model) use_model(result, values_, refit(values_, *winner.model), options_.horizon);
+    for (double& doubt : result.spread) doubt = std::max(seen, doubt);
   }
 
   void finish_phases(SeriesForecast& result, const Candidate& winner, double seen) const {
+    if (!winner.model) return;
     const auto rest = without_phases(values_, winner.simple, winner.period);
     const auto known = after_first_cycles(rest, winner.period);
-    auto fit = fit_arima(known, winner.model->order);
-    result.model = fit && fit->converged ? std::move(fit) : winner.model;
-    const auto steps = predict(known, *result.model, static_cast<unsigned>(options_.horizon));
+    const ArimaFit fit = refit(known, *winner.model);
+    const auto steps = predict(known, fit, static_cast<unsigned>(options_.horizon));
     for (std::size_t i = 0; i < steps.size(); ++i) {
       result.mean[i] += steps[i].mean;
       result.spread[i] = std::max(seen, std::sqrt(std::max(0.0, steps[i].variance)));
     }
+    result.model = fit;
   }
 
   std::span<const double> values_;
@@ -299,38 +340,6 @@ Simple choose_of_few(std::span<const double> scaled, std::size_t there) {
     }
   }
   return best;
-}
-
-void use_simple(SeriesForecast& result, std::span<const double> scaled, Simple simple, std::size_t horizon) {
-  const auto there = observations(scaled);
-  result.method = Method::simple;
-  result.simple = simple;
-  result.period = 0;
-  result.model.reset();
-  result.mean = simple_path(simple, scaled, 0, horizon);
-  const auto said = simple_rolling(simple, scaled, 0, scaled.size());
-  std::vector<double> errors;
-  errors.reserve(scaled.size());
-  for (std::size_t i = 0; i < scaled.size(); ++i) {
-    if (std::isfinite(said[i]) && !std::isnan(scaled[i])) errors.push_back(scaled[i] - said[i]);
-  }
-  // One value alone says nothing of its spread; half of it is a guess on the safe side.
-  const double one =
-      errors.empty() ? std::abs(there.back().value) / 2 : spread(errors) * small_sample(static_cast<double>(errors.size()));
-  result.spread.resize(horizon);
-  for (std::size_t i = 0; i < horizon; ++i) {
-    result.spread[i] = simple == Simple::median || simple == Simple::trend ? one : one * std::sqrt(static_cast<double>(i + 1));
-  }
-}
-
-void use_model(SeriesForecast& result, std::span<const double> scaled, const ArimaFit& fit, std::size_t horizon) {
-  result.method = Method::arima;
-  result.model = fit;
-  result.period = fit.order.period;
-  for (const Predicted& step : predict(scaled, fit, static_cast<unsigned>(horizon))) {
-    result.mean.push_back(step.mean);
-    result.spread.push_back(std::sqrt(std::max(0.0, step.variance)));
-  }
 }
 
 // Keeps a forecast to what the values seen make plausible, and to finite numbers.
@@ -415,19 +424,12 @@ std::string to_string(const ArimaOrder& order) {
 namespace {
 
 std::string describe(Method method, Simple simple, unsigned period, const std::optional<ArimaFit>& model) {
-  switch (method) {
-    case Method::constant:
-      return "constant";
-    case Method::arima:
-      return to_string(model->order);
-    case Method::simple:
-      break;
-    case Method::phases_and_arima:
-      break;
-  }
+  std::string order = model ? to_string(model->order) : "";
+  if (method == Method::constant) return "constant";
+  if (method == Method::arima) return order;
   std::string text(to_string(simple));
   if (period > 1) text = fmt::format("{} by phase of {}", text, period);
-  if (method == Method::phases_and_arima) text += " + " + to_string(model->order);
+  if (method == Method::phases_and_arima) text += " + " + order;
   return text;
 }
 

@@ -28,6 +28,7 @@ double noise(Rng& rng) {
 
 std::vector<double> checkpoints(Rng& rng, std::size_t count) {
   std::vector<double> values;
+  values.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
     values.push_back(i % 8 == 7 ? 9e9 + 3e7 * static_cast<double>(i) + 1e7 * noise(rng) : 5.4e8 + 5e6 * noise(rng));
   }
@@ -122,6 +123,7 @@ TEST(Forecaster, ScaleDoesNotMatter) {
 TEST(Forecaster, AShiftShiftsASimpleForecast) {
   Rng rng(9);
   std::vector<double> values;
+  values.reserve(40);
   for (int i = 0; i < 40; ++i) values.push_back(5 + noise(rng));
   std::vector<double> shifted = values;
   for (double& value : shifted) value += 1000;
@@ -136,6 +138,7 @@ TEST(Forecaster, QuantilesHoldWhatTheyPromise) {
   for (std::uint64_t seed = 0; seed < kSeries; ++seed) {
     Rng rng(1000 + seed);
     std::vector<double> values;
+    values.reserve(30);
     for (int i = 0; i < 30; ++i) values.push_back(100 + 5 * noise(rng));
     const auto forecast = forecast_series(values);
     below += 100 + 5 * noise(rng) <= forecast->quantile(0, 0.9) ? 1U : 0U;
@@ -149,6 +152,7 @@ TEST(Forecaster, MissingValuesAreNotZeros) {
   Rng rng(10);
   SCOPED_TRACE("seed 10");
   std::vector<double> values;
+  values.reserve(60);
   for (int i = 0; i < 60; ++i) values.push_back(i % 9 == 4 ? kMissing : 50 + 0.5 * noise(rng));
   const auto forecast = forecast_series(values, {.horizon = 5});
   ASSERT_TRUE(forecast);
@@ -169,6 +173,7 @@ TEST(Forecaster, BadSeriesAreErrorsWithTheirPlace) {
 TEST(Forecaster, OrderAndGridAreTakenAtTheirWord) {
   Rng rng(11);
   std::vector<double> values;
+  values.reserve(50);
   for (int i = 0; i < 50; ++i) values.push_back(30 + noise(rng));
   const auto order = forecast_series(values, {.search = Search::order, .order = {.p = 1, .d = 1, .q = 1}});
   ASSERT_TRUE(order);

@@ -73,10 +73,10 @@ TEST(NameFields, SeriesGoOn) {
   const Series irregular = make_series({1, 2, 3, 10}, false);
   EXPECT_EQ(irregular.at(3), 10);
   EXPECT_EQ(irregular.at(5), 12) << "the median stride goes on";
-  const std::int64_t kJanuary = 1'704'067'200;  // 2024
-  const Series months = make_series({kJanuary, kJanuary + 31 * 86'400, kJanuary + 60 * 86'400}, true);
+  const std::int64_t january = 1'704'067'200;  // 2024
+  const Series months = make_series({january, january + 31 * 86'400, january + 60 * 86'400}, true);
   EXPECT_TRUE(months.months);
-  EXPECT_EQ(months.at(12), kJanuary + 366 * 86'400);
+  EXPECT_EQ(months.at(12), january + 366 * 86'400);
   EXPECT_GT(make_series({0, 1LL << 62}, false).at(100), 0) << "clamped, not wrapped";
 }
 

@@ -4,13 +4,16 @@
 #include <array>
 #include <cmath>
 #include <tuple>
+#include <utility>
 
 namespace iez::forecast {
 namespace {
 
-constexpr unsigned kMaxSide = 8;  // more than any max_p
+constexpr std::size_t kMaxSide = 8;  // more than any max_p
 
-bool usable(const std::optional<ArimaFit>& fit) { return fit && fit->converged && std::isfinite(fit->aicc); }
+const ArimaFit* address(const std::optional<ArimaFit>& fit) { return fit ? &*fit : nullptr; }
+
+bool usable(const ArimaFit& fit) { return fit.converged && std::isfinite(fit.aicc); }
 
 constexpr double kOnUnitCircle = 0.01;  // the distance of a root: nearer is on it
 
@@ -55,13 +58,12 @@ class Walk {
  private:
   // True: it is the best so far.
   bool visit(const Step& order) {
-    const auto most = static_cast<int>(std::min(options_.max_p, kMaxSide - 1));
-    const int most_seasonal = base_.period > 1 ? static_cast<int>(std::min(options_.max_sp, kMaxSide - 1)) : 0;
+    const auto most = static_cast<int>(std::min<std::size_t>(options_.max_p, kMaxSide - 1));
+    const int most_seasonal = base_.period > 1 ? static_cast<int>(std::min<std::size_t>(options_.max_sp, kMaxSide - 1)) : 0;
     if (order.p < 0 || order.p > most || order.q < 0 || order.q > most) return false;
     if (order.sp < 0 || order.sp > most_seasonal || order.sq < 0 || order.sq > most_seasonal) return false;
-    const auto key = static_cast<std::size_t>(
-        ((order.p * static_cast<int>(kMaxSide) + order.q) * static_cast<int>(kMaxSide) + order.sp) * static_cast<int>(kMaxSide) +
-        order.sq);
+    const auto place = [](std::size_t above, int index) { return above * kMaxSide + static_cast<std::size_t>(index); };
+    const std::size_t key = place(place(place(static_cast<std::size_t>(order.p), order.q), order.sp), order.sq);
     if (seen_[key] || result_.tried >= options_.max_models) return false;
     seen_[key] = true;
     ++result_.tried;
@@ -71,7 +73,7 @@ class Walk {
     full.sp = static_cast<unsigned>(order.sp);
     full.sq = static_cast<unsigned>(order.sq);
     auto fit = fit_arima(values_, full, options_.fit);
-    if (!usable(fit) || (full.period < 2 && fit->unit_root_distance < kOnUnitCircle)) {
+    if (!fit || !usable(*fit) || (full.period < 2 && fit->unit_root_distance < kOnUnitCircle)) {
       ++result_.rejected;
       return false;
     }
@@ -118,17 +120,16 @@ GridSearch full_grid(std::span<const double> values, const FitOptions& options) 
       for (unsigned q = 0; q < kGridSide; ++q) {
         ++search.tried;
         // The better of the two models with one term less is a start that is hard to beat.
-        const std::optional<ArimaFit>* smaller = p > 0 ? &fits[p - 1][q] : nullptr;
-        if (q > 0 && fits[p][q - 1] &&
-            (smaller == nullptr || !*smaller || fits[p][q - 1]->log_likelihood > (*smaller)->log_likelihood)) {
-          smaller = &fits[p][q - 1];
-        }
+        const ArimaFit* near = p > 0 ? address(fits[p - 1][q]) : nullptr;
+        const ArimaFit* const other = q > 0 ? address(fits[p][q - 1]) : nullptr;
+        if (other != nullptr && (near == nullptr || other->log_likelihood > near->log_likelihood)) near = other;
         FitOptions with_start = options;
-        if (smaller != nullptr && *smaller) with_start.near = &(*smaller)->parameters;
-        fits[p][q] = fit_arima(values, {.p = p, .d = d, .q = q}, with_start);
-        if (!usable(fits[p][q])) continue;
-        const auto rmse = sample_rmse(values, *fits[p][q]);
-        if (rmse) search.rows.push_back({.fit = *fits[p][q], .rmse = *rmse});
+        if (near != nullptr) with_start.near = &near->parameters;
+        auto fit = fit_arima(values, {.p = p, .d = d, .q = q}, with_start);
+        if (!fit) continue;
+        const auto rmse = usable(*fit) ? sample_rmse(values, *fit) : std::nullopt;
+        if (rmse) search.rows.push_back({.fit = *fit, .rmse = *rmse});
+        fits[p][q] = std::move(fit);
       }
     }
   }

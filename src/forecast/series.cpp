@@ -93,7 +93,7 @@ struct PhaseSums {
 Explained explain(std::span<const double> rest, unsigned period, bool lines, std::vector<PhaseSums>& phases) {
   phases.assign(period, PhaseSums{});
   for (std::size_t i = 0; i < rest.size(); ++i) {
-    if (!std::isnan(rest[i])) phases[i % period].add(static_cast<double>(i / period), rest[i]);
+    if (!std::isnan(rest[i])) phases[i % period].add(cycle_of(i, period), rest[i]);
   }
   Explained result;
   for (const PhaseSums& phase : phases) {

@@ -21,6 +21,12 @@ struct Observation {
 // Those that are not missing; the time is the index.
 std::vector<Observation> observations(std::span<const double> values);
 
+// The round that value i is in, as a time.
+inline double cycle_of(std::size_t i, std::size_t period) {
+  const std::size_t round = i / period;
+  return static_cast<double>(round);
+}
+
 double mean(std::span<const double> values);    // REQUIRES: not empty, none missing
 double median(std::vector<double> values);      // REQUIRES: not empty, none missing
 double spread(std::span<const double> values);  // root of the mean square. 0 for none.

@@ -82,9 +82,11 @@ TEST(Season, FoundInEveryPhaseAndLength) {
     for (const unsigned period : {2U, 3U, 7U, 8U, 24U}) {
       SCOPED_TRACE(period);
       std::vector<double> phases;
+      phases.reserve(period);
       for (unsigned i = 0; i < period; ++i) phases.push_back(10 + 10 * rng.unit());
       phases[rng.below(period)] += 60;
       std::vector<double> values;
+      values.reserve(6 * period + 3);
       for (unsigned i = 0; i < 6 * period + 3; ++i) {
         values.push_back(phases[i % period] + 0.02 * noise(rng) + 0.05 * static_cast<double>(i));
       }
@@ -100,6 +102,7 @@ TEST(Season, OnePhaseThatGrows) {
   Rng rng(4);
   SCOPED_TRACE("seed 4");
   std::vector<double> values;
+  values.reserve(72);
   for (int i = 0; i < 72; ++i) values.push_back((i % 8 == 7 ? 100 + 5 * i : 10) + 0.1 * noise(rng));
   const auto season = find_season(values);
   ASSERT_TRUE(season);
@@ -111,11 +114,13 @@ TEST(Season, NotFoundInNoiseLinesConstantsAndShortSeries) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     Rng rng(seed);
     std::vector<double> values;
+    values.reserve(72);
     for (int i = 0; i < 72; ++i) values.push_back(noise(rng));
     found += find_season(values) ? 1U : 0U;
   }
   EXPECT_LE(found, 4U) << "of 200 series of noise";
   std::vector<double> line;
+  line.reserve(60);
   for (int i = 0; i < 60; ++i) line.push_back(i);
   EXPECT_FALSE(find_season(line));
   EXPECT_FALSE(find_season(std::vector<double>(60, 4.0)));
@@ -125,6 +130,7 @@ TEST(Season, NotFoundInNoiseLinesConstantsAndShortSeries) {
 
 TEST(Season, MissingValuesDoNotHideIt) {
   std::vector<double> values;
+  values.reserve(60);
   for (int i = 0; i < 60; ++i) values.push_back(i % 7 == 3 ? kMissing : (i % 5 == 0 ? 50 : 5));
   const auto season = find_season(values);
   ASSERT_TRUE(season);

@@ -69,7 +69,7 @@ std::vector<Observation> phase_of(std::span<const double> values, std::size_t ph
   std::vector<Observation> result;
   result.reserve(values.size() / period + 1);
   for (std::size_t i = phase; i < values.size(); i += period) {
-    if (!std::isnan(values[i])) result.push_back({.time = static_cast<double>(i / period), .value = values[i]});
+    if (!std::isnan(values[i])) result.push_back({.time = cycle_of(i, period), .value = values[i]});
   }
   return result;
 }
@@ -128,7 +128,7 @@ std::vector<double> simple_path(Simple method, std::span<const double> values, u
     const auto history = phase_of(values, phase, cycle);
     for (std::size_t i = values.size(); i < values.size() + horizon; ++i) {
       if (i % cycle != phase) continue;
-      path[i - values.size()] = history.empty() ? anything : simple_value(method, history, static_cast<double>(i / cycle));
+      path[i - values.size()] = history.empty() ? anything : simple_value(method, history, cycle_of(i, cycle));
     }
   }
   return path;
@@ -143,7 +143,7 @@ std::vector<double> simple_rolling(Simple method, std::span<const double> values
   std::vector<double> said;
   said.reserve(count);
   for (std::size_t i = values.size() - count; i < values.size(); ++i) {
-    const auto time = static_cast<double>(i / cycle);
+    const auto time = cycle_of(i, cycle);
     const auto history = before(phases[i % cycle], time);
     said.push_back(history.empty() ? kMissing : simple_value(method, history, time));
   }

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "input/stream_test_support.hpp"
 #include "lustre/parser_test_support.hpp"
 
 namespace iez::lustre {
@@ -378,7 +379,7 @@ TEST(Histograms, BinaryIsRefusedAndShownSafely) {
 TEST(Histograms, AnErrorOfTheStreamIsPassedOn) {
   const std::string text = fixture("whamcloud/brw_stats_with_data.txt");
   for (const std::size_t front : {std::size_t{0}, text.size() / 2, text.size()}) {
-    BrokenStream stream(std::string_view(text).substr(0, front));
+    input::BrokenStream stream(std::string_view(text).substr(0, front));
     input::ParseReport report;
     const auto parsed = parse_histograms(stream, "the/file", report);
     ASSERT_FALSE(parsed);
@@ -432,7 +433,7 @@ TEST(Histograms, NulBytesSpoilOnlyTheirLine) {
 
 TEST(Histograms, LinesWithoutEnd) {
   input::ParseReport report;
-  EndlessStream stream('a', 10'000'000);
+  input::EndlessStream stream('a', 10'000'000);
   const auto parsed = parse_histograms(stream, "the/file", report);
   ASSERT_FALSE(parsed);
   EXPECT_LT(parsed.error().message.size(), 200U);

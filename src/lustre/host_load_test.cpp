@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "input/stream_test_support.hpp"
 #include "lustre/parser_test_support.hpp"
 
 namespace iez::lustre {
@@ -177,11 +178,11 @@ TEST(HostLoad, TextCutAtAnyByteInventsNothing) {
 
 TEST(HostLoad, ErrorsOfTheStreamArePassedOn) {
   input::ParseReport report;
-  BrokenStream stat(kStat);
+  input::BrokenStream stat(kStat);
   EXPECT_EQ(parse_cpu(stat, "the/file", report).error().message, "the device is gone");
-  BrokenStream memory(kMemory);
+  input::BrokenStream memory(kMemory);
   EXPECT_EQ(parse_memory(memory, "the/file", report).error().message, "the device is gone");
-  BrokenStream averages("0.39");
+  input::BrokenStream averages("0.39");
   EXPECT_EQ(parse_load_average(averages, "the/file", report).error().message, "the device is gone");
 }
 
@@ -189,11 +190,11 @@ TEST(HostLoad, LinesWithoutEndAndNulBytes) {
   for (const char byte : {'a', '\0', '1'}) {
     for (const auto bytes : {std::size_t{1'000'000}, std::size_t{10'000'000}}) {
       input::ParseReport report;
-      EndlessStream stat(byte, bytes);
+      input::EndlessStream stat(byte, bytes);
       EXPECT_FALSE(parse_cpu(stat, "the/file", report));
-      EndlessStream memory(byte, bytes);
+      input::EndlessStream memory(byte, bytes);
       EXPECT_FALSE(parse_memory(memory, "the/file", report));
-      EndlessStream averages(byte, bytes);
+      input::EndlessStream averages(byte, bytes);
       EXPECT_FALSE(parse_load_average(averages, "the/file", report));
     }
   }

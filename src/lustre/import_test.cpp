@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "input/stream_test_support.hpp"
 #include "lustre/parser_test_support.hpp"
 
 namespace iez::lustre {
@@ -223,7 +224,7 @@ TEST(Import, OtherFilesAreRefused) {
 }
 
 TEST(Import, AnErrorOfTheStreamIsPassedOn) {
-  BrokenStream stream("import:\n    name: a\n");
+  input::BrokenStream stream("import:\n    name: a\n");
   input::ParseReport report;
   const auto parsed = parse_import(stream, "the/file", report);
   ASSERT_FALSE(parsed);
@@ -273,7 +274,7 @@ TEST(Import, NulBytesSpoilOnlyTheirLine) {
 
 TEST(Import, LinesWithoutEnd) {
   input::ParseReport report;
-  EndlessStream stream('a', 10'000'000);
+  input::EndlessStream stream('a', 10'000'000);
   const auto parsed = parse_import(stream, "the/file", report);
   ASSERT_FALSE(parsed);
   EXPECT_LT(parsed.error().message.size(), 200U);

@@ -3,11 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cstring>
 #include <fstream>
 #include <iterator>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -33,39 +30,5 @@ Result<T> parse_text(Result<T> (*parse)(input::ByteStream&, std::string_view, in
   const auto stream = input::memory_stream(text);
   return parse(*stream, "the/file", report != nullptr ? *report : unused);
 }
-
-// Gives a front, then fails as a device gone away does.
-class BrokenStream final : public input::ByteStream {
- public:
-  explicit BrokenStream(std::string_view front) : front_(front) {}
-
-  Result<std::size_t> read(std::span<char> buffer) override {
-    if (front_.empty()) return fail(Errc::io, "the device is gone");
-    const std::size_t count = std::min(buffer.size(), front_.size());
-    std::memcpy(buffer.data(), front_.data(), count);
-    front_.remove_prefix(count);
-    return count;
-  }
-
- private:
-  std::string_view front_;
-};
-
-// `bytes` bytes, all alike, without ever being in memory.
-class EndlessStream final : public input::ByteStream {
- public:
-  EndlessStream(char byte, std::size_t bytes) : byte_(byte), left_(bytes) {}
-
-  Result<std::size_t> read(std::span<char> buffer) override {
-    const std::size_t count = std::min(buffer.size(), left_);
-    std::memset(buffer.data(), byte_, count);
-    left_ -= count;
-    return count;
-  }
-
- private:
-  char byte_;
-  std::size_t left_;
-};
 
 }  // namespace iez::lustre

@@ -1,8 +1,5 @@
 #include "trace/darshan_text.hpp"
 
-#include <algorithm>
-#include <cstring>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -10,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "input/stream_test_support.hpp"
 #include "trace/darshan_test_support.hpp"
 
 namespace iez::trace {
@@ -321,24 +319,8 @@ TEST(DarshanText, TextOfAnotherKindIsAnError) {
   EXPECT_TRUE(files_of("# darshan log version: 3.41\n# no files opened.\n").empty());
 }
 
-// Gives a front, then fails as a device gone away does.
-class BrokenStream final : public input::ByteStream {
- public:
-  explicit BrokenStream(std::string_view front) : front_(front) {}
-  Result<std::size_t> read(std::span<char> buffer) override {
-    if (front_.empty()) return fail(Errc::io, "the device is gone");
-    const std::size_t count = std::min(buffer.size(), front_.size());
-    std::memcpy(buffer.data(), front_.data(), count);
-    front_.remove_prefix(count);
-    return count;
-  }
-
- private:
-  std::string_view front_;
-};
-
 TEST(DarshanText, AStreamThatBreaksIsAnError) {
-  BrokenStream stream(kHeader);
+  input::BrokenStream stream(kHeader);
   input::ParseReport report;
   const auto trace = read_darshan_text(stream, "x", report);
   ASSERT_FALSE(trace);

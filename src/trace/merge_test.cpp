@@ -226,6 +226,7 @@ TEST(Merge, MergesMoreRunsThanItReadsAtOnce) {
 TEST(Merge, SpillsWithinARunThatDoesNotFit) {
   const TemporaryFolder folder;
   std::vector<TracedFile> files;
+  files.reserve(5000);
   for (int i = 0; i < 5000; ++i) {
     files.push_back({.name = "/" + std::to_string(10'000 + i), .renamed = i % 3 == 0 ? std::string(8000, 'r') : "", .opens = 1});
   }
@@ -348,6 +349,7 @@ TEST(Merge, SaysWhenThereIsNoRoomToSpill) {
   const TemporaryFolder folder;
   const std::string path = folder.path("a.ieztrace");
   std::vector<TracedFile> files;
+  files.reserve(100);
   for (int i = 0; i < 100; ++i) files.push_back({.name = "/" + std::to_string(i)});
   write_segment(path, {}, files);
   const std::vector<std::string> inputs{path};

@@ -236,6 +236,7 @@ TEST(SegmentReader, SkipsBadNamesAndGoesOn) {
   EXPECT_EQ(back.stats.bad, 6U);
   EXPECT_EQ(back.report.skipped, 6U);
   std::vector<std::string> problems;
+  problems.reserve(back.report.problems.size());
   for (const auto& problem : back.report.problems) problems.push_back(to_string(problem));
   EXPECT_THAT(problems, ElementsAre("memory: slot 0: has no name", "memory: slot 1: has a name longer than 8192 bytes",
                                     "memory: slot 2: has a zero byte in its name", "memory: slot 3: its name is cut",

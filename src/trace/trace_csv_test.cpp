@@ -149,6 +149,7 @@ TEST(TraceCsv, RowsBeforeABadOneAreVisited) {
 
 TEST(TraceCsv, WriterGivesTheSameTextInPieces) {
   std::vector<TracedFile> files;
+  files.reserve(5000);
   for (int i = 0; i < 5000; ++i) files.push_back({.name = "/scratch/out." + std::to_string(i), .written = {1U << 20U}});
   std::string text;
   std::size_t pieces = 0;

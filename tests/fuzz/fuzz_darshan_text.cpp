@@ -10,24 +10,11 @@
 #include "base/result.hpp"
 #include "trace/darshan_text.hpp"
 #include "trace/trace_csv.hpp"
+#include "trickle.hpp"
 
 namespace {
 
 using iez::trace::DarshanTrace;
-
-class Trickle final : public iez::input::ByteStream {
- public:
-  explicit Trickle(std::string_view bytes) : rest_(bytes) {}
-  iez::Result<std::size_t> read(std::span<char> buffer) override {
-    if (rest_.empty()) return std::size_t{0};
-    buffer[0] = rest_.front();
-    rest_.remove_prefix(1);
-    return std::size_t{1};
-  }
-
- private:
-  std::string_view rest_;
-};
 
 std::optional<DarshanTrace> parse(iez::input::ByteStream& stream, bool anonymous) {
   iez::input::ParseReport report;
@@ -44,7 +31,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   for (const bool anonymous : {false, true}) {
     const auto whole = iez::input::memory_stream(bytes);
-    Trickle trickle(bytes);
+    iez::fuzz::Trickle trickle(bytes);
     const auto first = parse(*whole, anonymous);
     const auto second = parse(trickle, anonymous);
     IEZ_ASSERT(first.has_value() == second.has_value());

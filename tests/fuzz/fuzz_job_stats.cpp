@@ -6,22 +6,9 @@
 #include <vector>
 
 #include "lustre/job_stats.hpp"
+#include "trickle.hpp"
 
 namespace {
-
-class Trickle final : public iez::input::ByteStream {
- public:
-  explicit Trickle(std::string_view bytes) : rest_(bytes) {}
-  iez::Result<std::size_t> read(std::span<char> buffer) override {
-    if (rest_.empty()) return std::size_t{0};
-    buffer[0] = rest_.front();
-    rest_.remove_prefix(1);
-    return std::size_t{1};
-  }
-
- private:
-  std::string_view rest_;
-};
 
 struct Seen {
   std::vector<std::string> ids;
@@ -45,7 +32,7 @@ Seen parse(iez::input::ByteStream& stream) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   const auto whole = iez::input::memory_stream(bytes);
-  Trickle trickle(bytes);
+  iez::fuzz::Trickle trickle(bytes);
   const Seen first = parse(*whole);
   const Seen second = parse(trickle);
   if (first.ids != second.ids || !(first.sum == second.sum)) std::abort();

@@ -9,9 +9,9 @@ import os
 import pathlib
 import random
 import subprocess
-import tempfile
 import unittest
 
+from folder_case import FolderCase
 from terminal import output_on_terminal
 
 ROOT = pathlib.Path(os.environ.get("IEZ_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
@@ -37,19 +37,7 @@ def numbers(value):
     return [value] if isinstance(value, (int, float)) and not isinstance(value, bool) else []
 
 
-class Case(unittest.TestCase):
-    maxDiff = None
-
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
-    def file(self, name, text):
-        path = self.folder / name
-        path.write_bytes(text.encode() if isinstance(text, str) else text)
-        return path
-
+class Case(FolderCase):
     def text(self, *arguments, **options):
         """What a command prints that succeeds silently."""
         result = run("forecast", *arguments, **options)

@@ -7,10 +7,10 @@ import json
 import os
 import pathlib
 import subprocess
-import tempfile
 import unittest
 import xml.etree.ElementTree
 
+from folder_case import FolderCase
 from terminal import output_on_terminal
 
 ROOT = pathlib.Path(os.environ.get("IEZ_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
@@ -35,19 +35,7 @@ def place(*arguments, **options):
     return run("place", *arguments, **options)
 
 
-class Case(unittest.TestCase):
-    maxDiff = None
-
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
-    def file(self, name, text):
-        path = self.folder / name
-        path.write_text(text, encoding="utf-8")
-        return path
-
+class Case(FolderCase):
     def text(self, *arguments, **options):
         """What a command prints that succeeds silently."""
         result = place(*arguments, **options)

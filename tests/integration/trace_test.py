@@ -16,6 +16,8 @@ import sys
 import tempfile
 import unittest
 
+from folder_case import FolderCase
+
 ROOT = pathlib.Path(os.environ.get("IEZ_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
 IEZ = os.environ.get("IEZ", str(ROOT / "build/dev/apps/iez/iez"))
 DARSHAN = pathlib.Path(os.environ.get("IEZ_TEST_DATA", ROOT / "tests/fixtures")) / "darshan"
@@ -92,20 +94,7 @@ def segment(slots, rank=-1, ranks=0, start=10**18, end=10**9, state=2, dropped=0
     return (front + struct.pack("<Q", fnv(front))).ljust(384, b"\0") + changing.ljust(128, b"\0") + b"".join(slots)
 
 
-class Case(unittest.TestCase):
-    maxDiff = None
-
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
-    def file(self, name, content):
-        path = self.folder / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return path
-
+class Case(FolderCase):
     def text(self, *arguments, **options):
         """What a command prints that succeeds silently."""
         result = run("trace", *arguments, **options)
