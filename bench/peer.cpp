@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -73,6 +75,17 @@ Result<std::string> output_of(std::vector<std::string> command, std::optional<st
   }
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) return fail(Errc::io, fmt::format("{} failed", command.front()));
   return output;
+}
+
+Result<std::string> peer_program(const std::string& name, const std::string& package) {
+  std::error_code error;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) return fail_errno(error.value(), "/proc/self/exe");
+  const auto program = self.parent_path() / name;
+  if (!std::filesystem::exists(program, error)) {
+    return fail(Errc::not_found, "iez was built without " + package + ": tools/setup bench, then build again");
+  }
+  return program.string();
 }
 
 }  // namespace iez::bench

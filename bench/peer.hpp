@@ -28,6 +28,10 @@ class TemporaryFile {
   std::string path_;
 };
 
+// A peer that is built beside this program where CMake finds its library. Fails (not_found) if it is not there: the package to
+// install is named.
+[[nodiscard]] Result<std::string> peer_program(const std::string& name, const std::string& package);
+
 // What a command prints. Fails (not_found) if it cannot be started, (limit) if it is stopped at the limit, else (io) if it
 // fails. A limit is whole seconds; none: it may take as long as it likes.
 [[nodiscard]] Result<std::string> output_of(std::vector<std::string> command, std::optional<std::chrono::seconds> limit = {});

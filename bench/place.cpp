@@ -9,12 +9,10 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
-#include <filesystem>
 #include <numeric>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -223,16 +221,9 @@ Result<PeerAnswer> ask_networkx(const std::string& path) {
   return parse_answer(output);
 }
 
-// Built beside this program where LEMON is found.
 Result<PeerAnswer> ask_lemon(const std::string& path) {
-  std::error_code error;
-  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (error) return fail_errno(error.value(), "/proc/self/exe");
-  const auto program = self.parent_path() / "iez-peer-lemon";
-  if (!std::filesystem::exists(program, error)) {
-    return fail(Errc::not_found, "iez was built without liblemon-dev: tools/setup bench, then build again");
-  }
-  IEZ_TRY(const std::string output, output_of({program.string(), path}, kPeerLimit));
+  IEZ_TRY(const std::string program, peer_program("iez-peer-lemon", "liblemon-dev"));
+  IEZ_TRY(const std::string output, output_of({program, path}, kPeerLimit));
   return parse_answer(output);
 }
 

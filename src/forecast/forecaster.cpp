@@ -13,7 +13,6 @@
 namespace iez::forecast {
 namespace {
 
-constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
 constexpr unsigned kMaxDifferences = 2;
 constexpr double kStrongSeason = 0.64;     // above it the season is differenced away
 constexpr unsigned kLongestModelled = 24;  // a longer season makes the model too large; phases serve it
