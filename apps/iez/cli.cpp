@@ -463,7 +463,6 @@ class CommandLine {
         ->type_name("N")
         ->check(whole_number());
     show->add_flag("--calls", trace_show_.calls, "Also the single calls that a segment kept");
-    show->add_flag("--anonymous", trace_show_.anonymous, "Also files of a Darshan log whose names were made anonymous");
     show->add_flag("--json", trace_show_.json, "One JSON document a trace");
     show->add_flag("--no-header", trace_show_.no_header, "Rows only");
     on(show, [this](Context& context) { return run_trace_show(trace_show_, context); });
@@ -491,7 +490,6 @@ class CommandLine {
                      "A merged run if it ends in .ieztrace, else CSV (default: '-', CSV on stdout)")
         ->type_name("FILE");
     add_trace_form(*imported, trace_import_.form);
-    imported->add_flag("--anonymous", trace_import_.anonymous, "Also files of a Darshan log whose names were made anonymous");
     on(imported, [this](Context& context) { return run_trace_import(trace_import_, context); });
   }
 

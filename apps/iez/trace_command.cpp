@@ -240,8 +240,7 @@ ordered_json calls_json(const SingleCalls& single) {
 Result<void> show_one(const std::string& path, const TraceShowOptions& options, Context& context) {
   Progress progress(context.clock);
   input::ParseReport report;
-  const TraceInputOptions input{
-      .form = options.form, .merge = merge_options({}, "", false, progress), .anonymous_names = options.anonymous};
+  const TraceInputOptions input{.form = options.form, .merge = merge_options({}, "", false, progress)};
   IEZ_TRY(LoadedTrace loaded, load_trace(path, input, report));
   Totals totals;
   for (const trace::TracedFile& file : loaded.files) totals.add(file);
@@ -298,8 +297,7 @@ Result<void> to_csv(const TraceExportOptions& options, Context& context) {
   Progress progress(context.clock);
   input::ParseReport report;
   const TraceInputOptions input{.form = options.form,
-                                .merge = merge_options(options.memory, options.temporary, options.drop_unused, progress),
-                                .anonymous_names = options.anonymous};
+                                .merge = merge_options(options.memory, options.temporary, options.drop_unused, progress)};
   IEZ_TRY(TextOutput output, TextOutput::create(options.output));
   trace::CsvWriter writer([&](std::string_view text) { return output.write(text); });
   Totals totals;
@@ -349,8 +347,7 @@ Result<void> run_trace_import(const TraceExportOptions& options, Context& contex
   Progress progress(context.clock);
   input::ParseReport report;
   const TraceInputOptions input{.form = options.form,
-                                .merge = merge_options(options.memory, options.temporary, options.drop_unused, progress),
-                                .anonymous_names = options.anonymous};
+                                .merge = merge_options(options.memory, options.temporary, options.drop_unused, progress)};
   IEZ_TRY(const LoadedTrace loaded, load_trace(options.input, input, report));
   IEZ_CHECK(write_run(options.output, loaded));
   report_problems(report, context);

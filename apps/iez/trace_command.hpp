@@ -20,7 +20,6 @@ struct TraceShowOptions {
   TraceSort sort = TraceSort::written;
   std::optional<std::size_t> limit;  // files shown; 0: all
   bool calls = false;                // the single calls that a segment kept
-  bool anonymous = false;
   bool json = false;
   bool no_header = false;
 };
@@ -41,7 +40,6 @@ struct TraceExportOptions {
   std::optional<Bytes> memory;
   std::string temporary;
   bool drop_unused = false;
-  bool anonymous = false;
 };
 
 [[nodiscard]] Result<void> run_trace_show(const TraceShowOptions& options, Context& context);

@@ -122,17 +122,16 @@ Result<LoadedTrace> load_csv(std::string_view text, const std::string& path) {
   return loaded;
 }
 
-Result<LoadedTrace> load_darshan(input::ByteStream& stream, const std::string& path, const TraceInputOptions& options,
-                                 input::ParseReport& report) {
-  IEZ_TRY(auto read, trace::read_darshan_text(stream, said(path), report, {.anonymous_names = options.anonymous_names}));
+Result<LoadedTrace> load_darshan(input::ByteStream& stream, const std::string& path, input::ParseReport& report) {
+  IEZ_TRY(auto read, trace::read_darshan_text(stream, said(path), report, {.anonymous_names = true}));
   LoadedTrace loaded{.run = std::move(read.run), .form = "darshan", .files = std::move(read.files)};
   if (!read.version.empty()) loaded.form += " " + text::printable(read.version);
   const auto left_out = [&](std::uint64_t count, std::string_view what) {
     if (count > 0) loaded.notes.push_back(fmt::format("left out: {} {}", count, what));
   };
+  if (read.anonymous) loaded.notes.emplace_back("the log was made anonymous: sizes are true, parts of names are numbers");
   left_out(read.standard_streams, "records of standard streams");
   left_out(read.unnamed, "records without a path");
-  left_out(read.anonymous_files, "files of a log made anonymous (see --anonymous)");
   left_out(read.idle_files, "files that were not used");
   return loaded;
 }
@@ -220,22 +219,21 @@ Result<LoadedTrace> load_standard_input(const TraceInputOptions& options, input:
   const TraceForm form = options.form == TraceForm::automatic ? form_of(front) : options.form;
   const std::string path(kStandardStream);
   const auto stream = input::memory_stream(text);
-  if (form == TraceForm::darshan) return load_darshan(*stream, path, options, report);
+  if (form == TraceForm::darshan) return load_darshan(*stream, path, report);
   if (form == TraceForm::csv) return load_csv(text, path);
   if (form == TraceForm::automatic) return no_trace(path, front);
   return fail(Errc::unsupported, "standard input: segments and Recorder's files cannot be piped, expected their path");
 }
 
 // What is not made of segments.
-Result<LoadedTrace> load_text(const std::string& path, TraceForm form, std::string_view front, const TraceInputOptions& options,
-                              input::ParseReport& report) {
+Result<LoadedTrace> load_text(const std::string& path, TraceForm form, std::string_view front, input::ParseReport& report) {
   if (form == TraceForm::csv) {
     IEZ_TRY(const std::string text, read_text_file(path));
     return load_csv(text, path);
   }
   if (form == TraceForm::darshan) {
     IEZ_TRY(const auto stream, open_stream(path));
-    return load_darshan(*stream, path, options, report);
+    return load_darshan(*stream, path, report);
   }
   if (form == TraceForm::recorder) {
     const auto rank = trace::recorder_rank(fs::path(path).filename().string());
@@ -267,7 +265,7 @@ Result<LoadedTrace> visit_trace(const std::string& path, const TraceInputOptions
   IEZ_TRY(const std::string front, front_of(path));
   if (form == TraceForm::automatic) form = form_of(front);
   if (form == TraceForm::segments) return visit_segments(path, options, report, visit);
-  return give(load_text(path, form, front, options, report));
+  return give(load_text(path, form, front, report));
 }
 
 Result<LoadedTrace> load_trace(const std::string& path, const TraceInputOptions& options, input::ParseReport& report) {

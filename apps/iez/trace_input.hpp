@@ -18,7 +18,6 @@ enum class TraceForm { automatic, segments, csv, darshan, recorder };
 struct TraceInputOptions {
   TraceForm form = TraceForm::automatic;
   trace::MergeOptions merge;
-  bool anonymous_names = false;  // of Darshan
 };
 
 struct LoadedTrace {

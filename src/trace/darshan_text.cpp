@@ -174,6 +174,7 @@ class Parser {
     } else if (key == "exe") {
       trace_.run.program = text::take_word(value).substr(0, kMaxPath);
       anonymous_ = all_digits(trace_.run.program);
+      trace_.anonymous = anonymous_;
     } else if (key == "jobid") {
       trace_.run.job = value.substr(0, kMaxJob);
     } else if (key == "nprocs") {

@@ -53,7 +53,8 @@ struct DarshanTrace {
   RunInfo run;
   std::vector<TracedFile> files;  // in the order of their names; of 2.x, of their hashes
 
-  std::string version;  // of the log; empty if the text does not say
+  std::string version;     // of the log; empty if the text does not say
+  bool anonymous = false;  // names are numbers, at least in part
 
   // Records: what one module saw of one file, on one rank or on all.
   std::uint64_t records = 0;           // of the modules that are used
