@@ -45,6 +45,12 @@ step 'Ten jobs of 160 stripes on 480 OSTs: how many share one' \
   'iez contention --osts 480 --stripes 160 --jobs 10'
 step 'A stripe count that is fast, and leaves others alone' \
   'iez advise --machine lscratchc --ranks 1024 --ranks-per-node 16 --bytes 400G --shared --others 160,160,160'
+step 'What an application wrote: the text of a Darshan log' \
+  'iez trace show tests/fixtures/darshan/sample-goodost-3.10.txt --limit 4'
+step 'A series of checkpoints, every eighth large: what comes next' \
+  'iez forecast series tests/golden/forecast/traces/ckpt_mix.csv --plot'
+step 'From three runs of a program to the files of its fourth; and how that was in the end' \
+  "iez forecast run $EXAMPLES/traces/run1.csv $EXAMPLES/traces/run2.csv $EXAMPLES/traces/run3.csv --score $EXAMPLES/traces/run4.csv"
 step 'For programs: one line of JSON, here its front' \
   "iez top --root $CAPTURES/lustre-2.17.0-after --job dd.1000 --json | cut -c 1-300"
 

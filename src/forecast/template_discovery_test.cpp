@@ -32,6 +32,7 @@ struct Names {
 
 std::vector<std::string> patterns(const Discovery& found) {
   std::vector<std::string> result;
+  result.reserve(found.templates.size());
   for (const NameTemplate& one : found.templates) result.push_back(one.pattern());
   return result;
 }
