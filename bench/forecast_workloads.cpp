@@ -45,7 +45,7 @@ void make_checkpoints(KnownSeries& series, std::size_t length, Rng& rng) {
     if (i % kFullEvery != kFullEvery - 1) {
       add(series, small, kSmallNoise, rng);
     } else {
-      add(series, full * (1 + growth * static_cast<double>(i / kFullEvery)), kFullNoise, rng);
+      add(series, full * (1 + growth * forecast::cycle_of(i, kFullEvery)), kFullNoise, rng);
     }
   }
 }
@@ -75,7 +75,7 @@ void make_rank_files(KnownSeries& series, std::size_t length, Rng& rng) {
   const double growth = uniform(rng, 0.003, 0.007);
   for (std::size_t i = 0; i < length; ++i) {
     const double rank = static_cast<double>(i % kRanks);
-    const double step = static_cast<double>(i / kRanks);
+    const double step = forecast::cycle_of(i, kRanks);
     add(series, (first + apart * rank) * (1 + growth * step), kRankNoise, rng);
   }
 }

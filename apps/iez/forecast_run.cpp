@@ -193,11 +193,13 @@ std::string to_requests(const NextRun& next) {
 
 Result<void> check(const ForecastRunOptions& options) {
   if (options.ranks && *options.ranks == 0) return fail(Errc::invalid_argument, "--ranks: found 0, expected 1 or more");
-  if (!(options.scale > 0 && options.scale <= 1e6)) {
+  const bool scale = options.scale > 0 && options.scale <= 1e6;  // false for NaN
+  if (!scale) {
     return fail(Errc::invalid_argument,
                 fmt::format("--scale: found {}, expected more than 0 and at most 1000000", options.scale));
   }
-  if (!(options.reserve > 0.5 && options.reserve < 1)) {
+  const bool probability = options.reserve > 0.5 && options.reserve < 1;
+  if (!probability) {
     return fail(Errc::invalid_argument,
                 fmt::format("--quantile: found {}, expected more than 0.5 and less than 1", options.reserve));
   }

@@ -70,7 +70,8 @@ Result<forecast::ArimaOrder> parse_order(std::string_view given) {
 
 Result<forecast::SeriesOptions> series_options(const ForecastSeriesOptions& options, std::span<const double> values) {
   if (!options.order.empty() && options.grid) return fail(Errc::invalid_argument, "--order with --grid: give one");
-  if (!(options.high > 0.5 && options.high < 1)) {
+  const bool probability = options.high > 0.5 && options.high < 1;  // false for NaN
+  if (!probability) {
     return fail(Errc::invalid_argument,
                 fmt::format("--quantile: found {}, expected more than 0.5 and less than 1", options.high));
   }

@@ -34,8 +34,8 @@ Result<std::string> read_text_file(const std::string& path) {
   std::FILE* const file = standard ? stdin : opened.get();
   std::string text;
   std::array<char, 16384> block{};
-  for (std::size_t got = block.size(); got == block.size();) {
-    got = std::fread(block.data(), 1, block.size(), file);
+  while (std::feof(file) == 0 && std::ferror(file) == 0) {
+    const std::size_t got = std::fread(block.data(), 1, block.size(), file);
     text.append(block.data(), got);
   }
   if (std::ferror(file) != 0) return fail_errno(errno, standard ? "standard input" : path);
