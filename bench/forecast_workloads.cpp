@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "forecast/series.hpp"
 #include "forecast_data.hpp"
 
 namespace iez::bench {
