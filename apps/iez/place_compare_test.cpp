@@ -61,6 +61,7 @@ TEST(Compare, RunsEveryPolicy) {
 TEST(Compare, SameSeedSameFigures) {
   const placement::TargetTable table = small_table();
   std::vector<placement::Request> requests;
+  requests.reserve(9);
   for (int i = 0; i < 9; ++i) requests.push_back(small_request(std::to_string(i), Bytes::mib(7), 1 + i % 3));
   const ManualClock clock;
   const auto figures = [&](std::uint64_t seed) {
