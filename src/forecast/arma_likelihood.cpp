@@ -1,8 +1,8 @@
 #include "forecast/arma_likelihood.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <type_traits>
 
 namespace iez::forecast {
 namespace {
@@ -28,6 +28,25 @@ class LogProduct {
   double product_ = 1;
   double sum_ = 0;
 };
+
+// f of q as a constant that the compiler knows, up to 5, the most of the full grid; of 0 for more, and for none.
+template <typename F>
+auto with_known_order(std::size_t q, F f) {
+  switch (q) {
+    case 1:
+      return f(std::integral_constant<std::size_t, 1>());
+    case 2:
+      return f(std::integral_constant<std::size_t, 2>());
+    case 3:
+      return f(std::integral_constant<std::size_t, 3>());
+    case 4:
+      return f(std::integral_constant<std::size_t, 4>());
+    case 5:
+      return f(std::integral_constant<std::size_t, 5>());
+    default:
+      return f(std::integral_constant<std::size_t, 0>());
+  }
+}
 
 }  // namespace
 
@@ -105,53 +124,29 @@ double ArmaLikelihood::factor_row(std::size_t t) {
   return variance;
 }
 
-// The same for a q that the compiler knows, from the row on that reaches back to moving averages only: most of the time of a fit
-// is spent here, and unrolled it takes a quarter of the instructions.
+// The rows from t on that reach back to moving averages only, until they are theta. Most of the time of a fit is spent here, and
+// unrolled for a q that the compiler knows (0: it does not) it takes a fifth of the instructions.
 template <std::size_t kQ>
-double ArmaLikelihood::factor_inner_row(std::size_t t) {
-  const double* const within = moments_.ma_autocovariance().data();
-  const double* const inverse = inverse_.data() + (t - kQ);
-  const double* const rows = band_.data() + (t - kQ) * kQ;  // the q before
-  double* const row = band_.data() + t * kQ;
-  std::array<double, kQ> unscaled;  // NOLINT(cppcoreguidelines-pro-type-member-init): each entry is set before it is read
-  double variance = within[0];
-#pragma GCC unroll 8
-  for (std::size_t m = 0; m < kQ; ++m) {
-    double sum = within[kQ - m];
-#pragma GCC unroll 8
-    for (std::size_t k = 0; k < m; ++k) sum -= unscaled[k] * rows[m * kQ + (kQ - m) + k];
-    unscaled[m] = sum;
-    row[m] = sum * inverse[m];
-    variance -= sum * row[m];
-  }
-  return variance;
-}
-
-double ArmaLikelihood::factor_inner(std::size_t t) {
-  switch (theta_.size()) {
-    case 1:
-      return factor_inner_row<1>(t);
-    case 2:
-      return factor_inner_row<2>(t);
-    case 3:
-      return factor_inner_row<3>(t);
-    case 4:
-      return factor_inner_row<4>(t);
-    case 5:
-      return factor_inner_row<5>(t);
-    default:
-      return factor_row(t);
-  }
-}
-
-bool ArmaLikelihood::factor_tail() {
-  const std::size_t q = theta_.size();
+bool ArmaLikelihood::factor_inner_rows(std::size_t t) {
+  const std::size_t q = kQ > 0 ? kQ : theta_.size();
   const std::size_t enough = std::max<std::size_t>(q, 1);
-  const std::size_t inner = head_ + q;
+  const double* const within = moments_.ma_autocovariance().data();
   std::size_t settled = 0;
-  std::size_t t = head_;
   for (; t < n_ && settled < enough; ++t) {
-    const double variance = t < inner ? factor_row(t) : factor_inner(t);
+    const double* const inverse = inverse_.data() + (t - q);
+    const double* const rows = band_.data() + (t - q) * q;  // the q before
+    double* const row = band_.data() + t * q;
+    double* const unscaled = unscaled_.data();
+    double variance = within[0];
+#pragma GCC unroll 8
+    for (std::size_t m = 0; m < q; ++m) {
+      double sum = within[q - m];
+#pragma GCC unroll 8
+      for (std::size_t k = 0; k < m; ++k) sum -= unscaled[k] * rows[m * q + (q - m) + k];
+      unscaled[m] = sum;
+      row[m] = sum * inverse[m];
+      variance -= sum * row[m];
+    }
     if (!(variance > 0)) return false;
     variance_[t] = variance;
     inverse_[t] = 1 / variance;
@@ -159,6 +154,40 @@ bool ArmaLikelihood::factor_tail() {
   }
   stationary_ = t;
   return true;
+}
+
+bool ArmaLikelihood::factor_tail() {
+  const std::size_t inner = std::min(head_ + theta_.size(), n_);
+  for (std::size_t t = head_; t < inner; ++t) {
+    const double variance = factor_row(t);
+    if (!(variance > 0)) return false;
+    variance_[t] = variance;
+    inverse_[t] = 1 / variance;
+  }
+  return with_known_order(theta_.size(), [&](auto q) { return factor_inner_rows<q>(inner); });
+}
+
+// Unrolled like the rows.
+template <std::size_t kQ>
+void ArmaLikelihood::subtract_moving_average(std::size_t t, std::span<double> u) {
+  const std::size_t q = kQ > 0 ? kQ : theta_.size();
+  double* const innovation = innovation_.data();
+  for (; t < stationary_; ++t) {
+    const double* const row = band_.data() + t * q;
+    const double* const before = innovation + t - q;
+    double sum = u[t];
+#pragma GCC unroll 8
+    for (std::size_t m = 0; m < q; ++m) sum -= row[m] * before[m];
+    innovation[t] = sum;
+  }
+  const double* const theta = theta_.data();
+  for (; t < n_; ++t) {
+    double sum = u[t];
+#pragma GCC unroll 8
+    for (std::size_t k = q; k > 0; --k) sum -= theta[k - 1] * innovation[t - k];
+    innovation[t] = sum;
+    u[t] = sum;
+  }
 }
 
 void ArmaLikelihood::whiten(std::span<const double> x, std::span<double> u) {
@@ -176,19 +205,14 @@ void ArmaLikelihood::whiten(std::span<const double> x, std::span<double> u) {
     if (coefficient == 0) continue;
     for (std::size_t t = head_; t < n_; ++t) u[t] -= coefficient * x[t - k];
   }
-  for (std::size_t t = head_; t < stationary_; ++t) {
+  const std::size_t inner = std::min(std::max(head_, q), stationary_);
+  for (std::size_t t = head_; t < inner; ++t) {
     const double* const row = band_.data() + t * q;
     double sum = u[t];
-    for (std::size_t m = t < q ? q - t : 0; m < q; ++m) sum -= row[m] * innovation[t - q + m];
+    for (std::size_t m = q - std::min(t, q); m < q; ++m) sum -= row[m] * innovation[t - q + m];
     innovation[t] = sum;
   }
-  const double* const theta = theta_.data();
-  for (std::size_t t = stationary_; t < n_; ++t) {
-    double sum = u[t];
-    for (std::size_t k = q; k > 0; --k) sum -= theta[k - 1] * innovation[t - k];
-    innovation[t] = sum;
-    u[t] = sum;
-  }
+  with_known_order(q, [&](auto order) { subtract_moving_average<order>(inner, u); });
   for (std::size_t t = 0; t < stationary_; ++t) u[t] = innovation[t] * std::sqrt(inverse_[t]);
 }
 

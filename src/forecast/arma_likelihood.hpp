@@ -45,9 +45,10 @@ class ArmaLikelihood {
   [[nodiscard]] bool factor_head();
   [[nodiscard]] bool factor_tail();
   double factor_row(std::size_t t);
-  double factor_inner(std::size_t t);  // REQUIRES: row t reaches back to moving averages only
   template <std::size_t kQ>
-  double factor_inner_row(std::size_t t);
+  [[nodiscard]] bool factor_inner_rows(std::size_t t);
+  template <std::size_t kQ>
+  void subtract_moving_average(std::size_t t, std::span<double> u);
 
   std::size_t n_;
   std::vector<double> phi_;
