@@ -4,6 +4,7 @@
 # makes one GoogleTest binary of its TESTS that links only this module, and notes the row that tools/check_layers.py compares with
 # the real includes. LIBRARIES are linked privately: third-party headers stay in .cpp files.
 include(GNUInstallDirs)
+include(IezPrecompile)
 set_property(GLOBAL PROPERTY IEZ_LAYERS "")
 set_property(GLOBAL PROPERTY IEZ_MODULES "")
 
@@ -20,6 +21,9 @@ function(iez_module name)
   target_compile_features(${target} PUBLIC cxx_std_23)
   list(TRANSFORM arg_DEPS PREPEND iez:: OUTPUT_VARIABLE deps)
   target_link_libraries(${target} PUBLIC ${deps} PRIVATE $<BUILD_INTERFACE:iez_flags> ${arg_LIBRARIES})
+  if("${arg_LIBRARIES}" STREQUAL "fmt::fmt")
+    iez_precompile(${target} library)
+  endif()
 
   string(JOIN "," deps_text ${arg_DEPS})
   set_property(GLOBAL APPEND PROPERTY IEZ_LAYERS "${name}:${deps_text}")
@@ -30,19 +34,23 @@ function(iez_module name)
   endif()
 endfunction()
 
+function(iez_test_flags target)
+  target_compile_definitions(${target} PRIVATE IEZ_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/fixtures")
+  # GoogleTest's headers and templates are most of a test's compile time; what is tested keeps the optimisation of its build.
+  if(CMAKE_BUILD_TYPE STREQUAL "Debug")
+    target_compile_options(${target} PRIVATE -O0)
+  endif()
+endfunction()
+
 # iez_gtest(NAME SOURCES.. LIBRARIES..): a GoogleTest binary whose cases ctest lists one by one.
 function(iez_gtest name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBRARIES")
   include(GoogleTest)
   add_executable(${name} ${arg_SOURCES})
-  target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} iez_flags GTest::gmock_main)
-  target_compile_definitions(${name} PRIVATE IEZ_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/fixtures")
-  # GoogleTest's headers and templates are most of a test's compile time; what is tested keeps the optimisation of its build.
-  if(CMAKE_BUILD_TYPE STREQUAL "Debug")
-    target_compile_options(${name} PRIVATE -O0)
-  endif()
-  if(NOT IEZ_TIDY)
-    target_precompile_headers(${name} PRIVATE <gmock/gmock.h> <gtest/gtest.h> <algorithm> <string> <vector>)
+  target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} iez_flags fmt::fmt nlohmann_json::nlohmann_json GTest::gmock_main)
+  iez_test_flags(${name})
+  if(NOT "spdlog::spdlog" IN_LIST arg_LIBRARIES)
+    iez_precompile(${name} test)
   endif()
   if(IEZ_TIDY)
     # A test that looks into an optional without one fails, and that is what it is for; the analyser takes minutes for GoogleTest's

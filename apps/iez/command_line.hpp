@@ -1,0 +1,154 @@
+// The command line of iez: its commands and options, by CLI11. The commands of one area are added in one file, cli_*.cpp.
+//
+// Only these files include this header: CLI11 is the slowest header we have.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "advise.hpp"
+#include "bench_command.hpp"
+#include "command.hpp"
+#include "completion.hpp"
+#include "contention.hpp"
+#include "forecast_run.hpp"
+#include "forecast_series.hpp"
+#include "layout.hpp"
+#include "place.hpp"
+#include "repro.hpp"
+#include "sim_compare.hpp"
+#include "sim_list.hpp"
+#include "sim_run.hpp"
+#include "status.hpp"
+#include "top.hpp"
+#include "trace_command.hpp"
+#include "tune.hpp"
+
+namespace iez::cli {
+
+class CommandLine {
+ public:
+  CommandLine();
+
+  // The exit status.
+  int run(int argc, const char* const* argv);
+
+ private:
+  using Action = std::function<Result<void>(Context&)>;
+
+  // value: a T, or an optional one.
+  template <typename V, typename T, std::size_t N>
+  void add_choice(CLI::App& command, const std::string& name, V& value,
+                  const std::array<std::pair<std::string_view, T>, N>& choices, const std::string& text) {
+    std::vector<std::string> names;
+    names.reserve(choices.size());
+    for (const auto& choice : choices) names.emplace_back(choice.first);
+    CLI::Option* const option = command.add_option_function<std::string>(
+        name,
+        [&value, &choices](const std::string& given) {
+          for (const auto& [word, meaning] : choices) {
+            if (word == given) value = meaning;
+          }
+        },
+        text);
+    option->check(CLI::IsMember(names).description(""))->type_name(fmt::format("{}", fmt::join(names, "|")));
+    choices_[option] = std::move(names);
+  }
+
+  // A size or a rate, as people write it.
+  template <typename T>
+  static CLI::Option* add_quantity(CLI::App& command, const std::string& name, const std::string& text, const char* type,
+                                   Result<T> (*parse)(std::string_view), const std::function<void(T)>& take) {
+    return command
+        .add_option_function<std::string>(
+            name,
+            [name, parse, take](const std::string& given) {
+              const auto value = parse(given);
+              if (!value) throw CLI::ValidationError(name, value.error().message);
+              take(*value);
+            },
+            text)
+        ->type_name(type);
+  }
+
+  // A duration of more than nothing, or of nothing where that has a meaning.
+  static CLI::Option* add_duration(CLI::App& command, const std::string& name, const std::string& text, bool may_be_zero,
+                                   const std::function<void(Duration)>& take);
+
+  // An unsigned number: "-1" would wrap around.
+  static CLI::Validator whole_number();
+
+  void on(CLI::App* command, Action action);
+
+  static void add_sources(CLI::App& command, SourceOptions& options);
+  static void add_watch(CLI::App& command, WatchOptions& options);
+  void add_status();
+  void add_top();
+  void add_layout();
+  void add_place();
+  void add_contention();
+  void add_advise();
+  void add_tune();
+  void add_merge_limits(CLI::App& command, std::optional<Bytes>& memory, std::string& temporary, bool& drop_unused);
+  void add_trace_form(CLI::App& command, TraceForm& form);
+  void add_trace();
+  void add_forecast();
+  void add_sim();
+  void add_repro();
+  void add_bench();
+  void add_completion();
+  void add_help();
+
+  Result<void> help() const;
+  [[nodiscard]] int usage(const CLI::ParseError& problem) const;
+  static const CLI::App& innermost(const CLI::App& app);
+  static std::string path_of(const CLI::App& command);
+  std::string suggestion(const CLI::ParseError& problem, const CLI::App& command) const;
+  [[nodiscard]] int failed(const Error& error) const;
+  std::vector<CommandWords> words() const;
+  void collect(const CLI::App& app, const std::string& path, std::vector<CommandWords>& all) const;
+  void add_options(const CLI::App& app, std::vector<OptionWords>& options) const;
+
+  CLI::App app_;
+  Action action_;
+  std::span<const char* const> given_;
+  std::map<const CLI::Option*, std::vector<std::string>> choices_;
+  std::map<const CLI::App*, std::vector<std::string>> arguments_;
+  Logger::Options log_;
+  StatusOptions status_;
+  TopOptions top_;
+  LayoutShowOptions show_;
+  LayoutSetOptions set_;
+  PlaceOptions place_;
+  std::string explained_;
+  ContentionOptions contention_;
+  AdviseOptions advise_;
+  TuneOptions tune_;
+  TraceShowOptions trace_show_;
+  TraceMergeOptions trace_merge_;
+  TraceExportOptions trace_export_;
+  TraceExportOptions trace_import_;
+  ForecastSeriesOptions forecast_series_;
+  ForecastRunOptions forecast_run_;
+  SimRunOptions sim_run_;
+  SimCompareOptions sim_compare_;
+  SimListOptions sim_list_;
+  SimShowOptions sim_show_;
+  ReproOptions repro_;
+  BenchOptions bench_;
+  std::string shell_;
+  std::vector<std::string> topic_;
+};
+
+}  // namespace iez::cli

@@ -1,0 +1,51 @@
+// Line charts as SVG to put into a page of HTML: nothing to load, no script. Pure.
+//
+// Colours come from classes, which line_chart_style() defines for light and dark pages. Deterministic: the same chart gives the
+// same text. Text from outside is escaped. A point that is not finite is not drawn, and breaks its line.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace iez::cli {
+
+struct ChartPoint {
+  double x = 0;
+  double y = 0;
+  double low = 0;  // a whisker from low to high, where they differ
+  double high = 0;
+};
+
+struct ChartLine {
+  std::string name;
+  std::vector<ChartPoint> points;  // ascending x
+};
+
+struct LineChart {
+  std::string title;                    // with the unit of y
+  std::string x_axis;                   // what x is
+  std::vector<std::string> categories;  // if any, x counts them from 0, and they are shown below the axis
+  std::vector<ChartLine> lines;
+  bool marks = false;  // a dot at each point, which tells its value
+};
+
+inline constexpr std::size_t kChartColours = 8;  // more lines begin anew
+
+// Both axes start at 0 unless there are negative values.
+std::string to_svg(const LineChart& chart);
+
+// Rules for the classes, to be put into a style element once.
+std::string_view line_chart_style();
+
+// At most about `most` points that look the same: of each stretch the lowest and the highest. REQUIRES: most >= 4.
+std::vector<ChartPoint> thinned(const std::vector<ChartPoint>& points, std::size_t most);
+
+// "0", "0.25", "12.5k", "3M": short numbers for axes.
+std::string short_number(double value);
+
+// Safe inside an element or a quoted attribute.
+std::string markup_escaped(std::string_view text);
+
+}  // namespace iez::cli
