@@ -2,11 +2,20 @@
 #include "sim_shipped.hpp"
 
 namespace iez::cli {
+namespace {
+
+// May be given several times, one value each.
+void add_many(CLI::App& command, const std::string& name, std::vector<std::string>& values, const std::string& text,
+              const std::string& type) {
+  command.add_option(name, values, text)->type_name(type)->take_all()->expected(1)->allow_extra_args(false);
+}
+
+}  // namespace
 
 void CommandLine::add_sim() {
   CLI::App* const command = app_.add_subcommand("sim", "What if: jobs, policies and laws on a simulated machine");
   command->require_subcommand(1);
-  const std::string set_text = "Lay this over the scenario, e.g. congestion.fixed=4; may be repeated";
+  const std::string set_text = "Another value for a key, such as congestion.fixed=4; repeat for several";
   const std::string threads_text = "Runs at once (default: one for each core)";
   const auto add_scenario_names = [this](const CLI::App* to) {
     for (const ShippedFile& file : shipped_scenarios()) arguments_[to].emplace_back(file.name);
@@ -18,10 +27,9 @@ void CommandLine::add_sim() {
       ->required()
       ->type_name("");
   add_scenario_names(run);
-  run->add_option("--set", r.set, set_text)->type_name("KEY=VALUE")->allow_extra_args(false);
-  run->add_option("--sweep", r.sweeps, "All of these values: a,b,c, or 1..32*2, or 0..10+2; may be repeated")
-      ->type_name("KEY=VALUES")
-      ->allow_extra_args(false);
+  add_many(*run, "-s,--set", r.set, set_text, "KEY=VALUE");
+  add_many(*run, "--sweep", r.sweeps, "Run with each of these values: 1,4,8 or 1..32*2 or 0..10+2; repeat for all combinations",
+           "KEY=VALUES");
   run->add_option("--seeds", r.seeds, "Runs of each combination, with seeds that follow each other (default: 1)")
       ->type_name("N")
       ->check(whole_number());
@@ -40,7 +48,7 @@ void CommandLine::add_sim() {
   compare->add_option("A", c.a, "A scenario, as for 'run'")->required()->type_name("");
   compare->add_option("B", c.b, "Another one")->required()->type_name("");
   add_scenario_names(compare);
-  compare->add_option("--set", c.set, set_text + "; over both")->type_name("KEY=VALUE")->allow_extra_args(false);
+  add_many(*compare, "-s,--set", c.set, set_text + "; over both", "KEY=VALUE");
   compare->add_option("--seeds", c.seeds, "Runs of each: means, and bands of 95 % (default: 1)")
       ->type_name("N")
       ->check(whole_number());

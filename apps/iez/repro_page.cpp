@@ -28,7 +28,8 @@ constexpr std::string_view kStyle = R"(<style>
   }
 }
 body {
-  margin: 0 auto; padding: 1.5rem; max-width: 76rem; background: var(--page); color: var(--ink); font: 15px/1.5 system-ui, sans-serif;
+  margin: 0 auto; padding: 1.5rem; max-width: 76rem;
+  background: var(--page); color: var(--ink); font: 15px/1.5 system-ui, sans-serif;
 }
 h1 { font-size: 1.7rem; margin: 0 0 .3rem; }
 h2 { font-size: 1.3rem; margin: 2.6rem 0 .4rem; border-top: 1px solid var(--line); padding-top: 1.4rem; }

@@ -177,7 +177,7 @@ ReproCells cells_of(const ReproRow& row) {
   if (!change) {
     cells.difference = "-";
   } else if (row.unit == "%") {
-    cells.difference = fmt::format("{:+.1f} points", *row.ours - *row.paper);
+    cells.difference = fmt::format("{:+.1f} points", row.ours.value_or(0) - row.paper.value_or(0));
   } else {
     cells.difference = fmt::format("{:+.1f} %", *change * 100);
   }

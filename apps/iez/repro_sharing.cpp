@@ -93,8 +93,8 @@ const std::vector<FourJobs>& four_jobs() {
 
 Band middle_95(std::vector<double> values) {
   std::ranges::sort(values);
-  const auto last = static_cast<double>(values.size() - 1);
-  return {.low = values[static_cast<std::size_t>(last * 0.025)], .high = values[static_cast<std::size_t>(last * 0.975 + 0.5)]};
+  const std::size_t left_out = (values.size() - 1) / 40;  // on each side
+  return {.low = values[left_out], .high = values[values.size() - 1 - left_out]};
 }
 
 Result<void> add_sharing(ReproSection& section, ReproRunner& runner, bool quick) {

@@ -22,11 +22,13 @@ SERIES = ROOT / "tests/golden/forecast/traces/hacc.csv"
 
 COMMANDS = (("status",), ("top",), ("layout",), ("layout", "show"), ("layout", "set"), ("place",), ("place", "explain"),
             ("contention",), ("advise",), ("tune",), ("trace",), ("trace", "show"), ("trace", "merge"), ("trace", "export"), ("trace", "import"),
-            ("forecast",), ("forecast", "series"), ("forecast", "run"), ("bench",), ("completion",), ("help",))
+            ("forecast",), ("forecast", "series"), ("forecast", "run"), ("sim",), ("sim", "run"), ("sim", "compare"), ("sim", "list"),
+            ("sim", "show"), ("repro",), ("bench",), ("completion",), ("help",))
 # Each prints data, and nothing on stderr.
 SOUND = (("status", "--root", "lustre-2.10.1"), ("top", "--root", "lustre-2.10.1"), ("layout", "show", "--raw", LAYOUT),
          ("layout", "set", "--dry-run", "-c", "2", "-S", "1M", "somewhere"), ("trace", "show", LOG), ("trace", "import", LOG),
-         ("forecast", "series", SERIES), ("forecast", "run", LOG), ("bench",))
+         ("forecast", "series", SERIES), ("forecast", "run", LOG), ("sim", "list"), ("sim", "show", "demo"),
+         ("sim", "run", "demo"), ("bench",))
 
 
 def run(*arguments, environment=None, **options):

@@ -140,6 +140,10 @@ JSON_RUNS = {
     "iez-forecast": [("forecast", "series", "--json", "--test", "4", SERIES / "traces/ckpt_mix.csv"),
                      ("forecast", "series", "--json", "--order", "0,1,1", SERIES / "series_Nile.csv"),
                      ("forecast", "run", "--json", *RUNS[:3], "--score", RUNS[3])],
+    "iez-sim": [("sim", "run", "--json", "--samples", "demo", "--sweep", "congestion.fixed=1,4", "--set", "job.0.start_spread=10ms"),
+                ("sim", "run", "--json", "fix-8-1024", "--set", "job.0.processes=16", "--set", "job.0.block=16MiB", "--set",
+                 "job.0.start_spread=0s"), ("sim", "compare", "--json", "demo", "demo"), ("sim", "list", "--json")],
+    "iez-repro": [("repro", "--json", "--quick", "--only", "contention")],
     "iez-bench": [("bench", "--json"), ("bench", "--quick", "--json", "lustre-parse"), ("bench", "--measure", JOB_STATS)],
 }
 
