@@ -67,9 +67,9 @@ double credits_after_first(const sim::RunResult& run) {
 
 std::vector<ReproConstant> constants() {
   return {
-      {"transfer of 1 MiB", "4.089 ms", "fitted: FIX(32,1024) = 192 MB/s"},
-      {"positioning", "5.435 ms", "fitted: FIX(1,1024) = 105 MB/s, where every request costs one"},
-      {"network latency, one way", "0.75 ms", "fitted: FIX(1,1) = 178 MB/s"},
+      {"transfer of 1 MiB", "4.061 ms", "fitted: FIX(32,1024) = 192 MB/s"},
+      {"positioning", "5.463 ms", "fitted: FIX(1,1024) = 105 MB/s, where every request costs one"},
+      {"network latency, one way", "0.78 ms", "fitted: FIX(1,1) = 178 MB/s"},
       {"rate of one client", "187 MiB/s", "fitted: FIX(64,1) = 187 MB/s"},
       {"turnaround", "0 to 1.5 s",
        "assumed: the source has network latencies of \"usually less than 1 second\" each way; chosen where the predictions fit "

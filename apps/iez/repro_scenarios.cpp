@@ -6,11 +6,14 @@
 
 #include <fmt/format.h>
 
+#include "config/scenario_toml.hpp"
+#include "sim_input.hpp"
+#include "sim_shipped.hpp"
+
 namespace iez::cli {
 
 namespace {
 
-using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
@@ -18,31 +21,31 @@ constexpr std::uint64_t kTianheMib = 524288;  // of all clients together
 
 Duration from_ms(double ms) { return Duration(static_cast<Duration::rep>(std::llround(ms * 1e6))); }
 
-sim::Machine tianhe(std::uint32_t clients, std::uint32_t servers, const TianheConstants& constants) {
-  sim::Machine machine{.name = "tianhe-1", .nodes = clients};
-  machine.client.process_rate = {1000 * kMib};
-  machine.client.import_rate = {187 * kMib};
-  machine.client.cache = Bytes::mib(256);  // so that credits decide, and not what a client may keep back
-  machine.network = {.latency = microseconds(750), .turnaround = from_ms(constants.turnaround_s * 1e3)};
-  machine.servers.push_back(
-      {.count = servers,
-       .targets = 1,
-       .target = {.write_rate = {kMib / (constants.transfer_ms * 1e-3)}, .positioning = from_ms(constants.positioning_ms)}});
-  return machine;
+// A machine that comes with the program; tests read every one of them.
+sim::Machine machine_of(std::string_view name) {
+  const auto load = [](std::string_view wanted, std::string_view) -> Result<std::string> {
+    const ShippedFile* const file = find_shipped(shipped_machines(), wanted);
+    if (file == nullptr) return fail(Errc::not_found, fmt::format("no machine {}", wanted));
+    return std::string(file->text);
+  };
+  config::ScenarioSources sources{.load = load};
+  for (const ShippedFile& file : shipped_machines()) sources.machines.emplace_back(file.name);
+  const auto text = load(name, "");
+  IEZ_ASSERT(text.has_value());
+  auto machine = config::parse_machine(*text, name, sources);
+  IEZ_ASSERT(machine.has_value());
+  return *std::move(machine);
 }
 
-sim::Machine lscratchc() {
-  sim::Machine machine{.name = "lscratchc", .nodes = 1200};
-  machine.client.processes_per_node = 16;
-  machine.client.process_rate = {kProcessMb * kMb};
-  machine.client.nic_rate = {4000 * kMb};
-  machine.network.latency = microseconds(100);
-  machine.locks = {.enqueue = microseconds(200), .revocation = milliseconds(1)};
-  machine.metadata = {.create = microseconds(500), .open = microseconds(200), .threads = 16};
-  machine.servers.push_back({.count = 32,
-                             .targets = 15,
-                             .server = {.nic_rate = {937.5 * kMb}, .cpu_per_rpc = microseconds(20)},
-                             .target = {.write_rate = {500 * kMb}, .positioning = milliseconds(8)}});
+sim::Machine tianhe(std::uint32_t clients, std::uint32_t servers, const std::optional<TianheConstants>& constants) {
+  sim::Machine machine = machine_of("tianhe-1");
+  machine.nodes = clients;
+  machine.servers[0].count = servers;
+  if (constants) {
+    machine.network.turnaround = from_ms(constants->turnaround_s * 1e3);
+    machine.servers[0].target.write_rate = {kMib / (constants->transfer_ms * 1e-3)};
+    machine.servers[0].target.positioning = from_ms(constants->positioning_ms);
+  }
   return machine;
 }
 
@@ -64,14 +67,14 @@ sim::Collective driver_writers(std::uint32_t processes, Bytes stripe_size) {
 }
 
 sim::Scenario lscratchc_scenario(std::string name, std::uint64_t seed) {
-  sim::Scenario scenario{.name = std::move(name), .machine = lscratchc(), .placement = "random", .seed = seed};
+  sim::Scenario scenario{.name = std::move(name), .machine = machine_of("lscratchc"), .placement = "random", .seed = seed};
   scenario.interval = seconds(10);
   return scenario;
 }
 
 }  // namespace
 
-sim::Scenario tianhe_clients(std::uint32_t clients, const TianheConstants& constants) {
+sim::Scenario tianhe_clients(std::uint32_t clients, const std::optional<TianheConstants>& constants) {
   sim::Scenario scenario{.machine = tianhe(clients, 1, constants)};
   sim::Job job{.name = "ior", .processes = clients};
   job.pattern.block = Bytes::mib(kTianheMib / clients);
@@ -80,14 +83,14 @@ sim::Scenario tianhe_clients(std::uint32_t clients, const TianheConstants& const
   return scenario;
 }
 
-sim::Scenario tianhe_fixed(unsigned credits, std::uint32_t clients, const TianheConstants& constants) {
+sim::Scenario tianhe_fixed(unsigned credits, std::uint32_t clients, const std::optional<TianheConstants>& constants) {
   sim::Scenario scenario = tianhe_clients(clients, constants);
   scenario.name = fmt::format("FIX({},{})", credits, clients);
   scenario.congestion = sim::FixedCredits{credits};
   return scenario;
 }
 
-sim::Scenario tianhe_credits(unsigned bound_s, std::uint32_t clients, const TianheConstants& constants) {
+sim::Scenario tianhe_credits(unsigned bound_s, std::uint32_t clients, const std::optional<TianheConstants>& constants) {
   sim::Scenario scenario = tianhe_clients(clients, constants);
   scenario.name = fmt::format("CC({},{})", bound_s, clients);
   scenario.congestion = congestion::RccParameters{.l_max = seconds(bound_s)};
@@ -95,7 +98,7 @@ sim::Scenario tianhe_credits(unsigned bound_s, std::uint32_t clients, const Tian
 }
 
 sim::Scenario tianhe_single(Bytes total) {
-  sim::Scenario scenario{.name = "one client", .machine = tianhe(1, 1, {})};
+  sim::Scenario scenario{.name = "one client", .machine = tianhe(1, 1, std::nullopt)};
   sim::Job job{.name = "ior"};
   job.pattern.block = total;
   scenario.jobs.push_back(job);
@@ -103,7 +106,7 @@ sim::Scenario tianhe_single(Bytes total) {
 }
 
 sim::Scenario tianhe_shared_file() {
-  sim::Scenario scenario{.name = "32 servers", .machine = tianhe(1024, 32, {})};
+  sim::Scenario scenario{.name = "32 servers", .machine = tianhe(1024, 32, std::nullopt)};
   sim::Job job{.name = "ior", .processes = 1024};
   job.pattern.mode = sim::FileMode::shared;
   job.pattern.block = Bytes::mib(512);
@@ -114,7 +117,7 @@ sim::Scenario tianhe_shared_file() {
 }
 
 sim::Scenario tianhe_jump() {
-  sim::Scenario scenario{.name = "64, 1024, 64 clients", .machine = tianhe(1024, 1, {})};
+  sim::Scenario scenario{.name = "64, 1024, 64 clients", .machine = tianhe(1024, 1, std::nullopt)};
   sim::Job steady{.name = "steady", .processes = 64};
   steady.pattern.block = Bytes::gib(64);
   sim::Job burst{.name = "burst", .processes = 960, .start = kJumpAt};
@@ -125,7 +128,7 @@ sim::Scenario tianhe_jump() {
 }
 
 sim::Scenario tianhe_two_jobs(Duration until) {
-  sim::Scenario scenario{.name = "1000 and 10 clients", .machine = tianhe(1010, 1, {})};
+  sim::Scenario scenario{.name = "1000 and 10 clients", .machine = tianhe(1010, 1, std::nullopt)};
   sim::Job large{.name = "large", .processes = 1000};
   large.pattern.block = Bytes::gib(64);
   sim::Job small{.name = "small", .processes = 10};
@@ -161,18 +164,7 @@ sim::Scenario lscratchc_four_jobs(std::uint32_t stripes, std::uint64_t seed) {
 }
 
 sim::Scenario testbed_ior(std::uint32_t stripes, bool read, const std::string& policy, std::uint64_t seed) {
-  sim::Machine machine{.name = "iez-testbed", .nodes = 2};
-  machine.client.processes_per_node = 32;
-  machine.client.nic_rate = {1250 * kMb};
-  machine.network.latency = microseconds(100);
-  machine.metadata = {.create = milliseconds(1), .open = microseconds(500), .threads = 16};
-  machine.servers.push_back(
-      {.count = 3,
-       .targets = 5,
-       .server = {.threads = 64, .nic_rate = {1250 * kMb}, .cpu_per_rpc = microseconds(50), .cores = 4},
-       .target = {
-           .write_rate = {120 * kMb}, .read_rate = {140 * kMb}, .positioning = milliseconds(8), .capacity = Bytes::gib(10)}});
-  sim::Scenario scenario{.name = fmt::format("testbed, {}, {} stripes", policy, stripes), .machine = machine};
+  sim::Scenario scenario{.name = fmt::format("testbed, {}, {} stripes", policy, stripes), .machine = machine_of("iez-testbed")};
   sim::Job job{.name = "ior", .processes = 64};
   job.pattern.access = read ? sim::Access::read : sim::Access::write;
   job.pattern.block = Bytes::gib(1);
@@ -184,18 +176,7 @@ sim::Scenario testbed_ior(std::uint32_t stripes, bool read, const std::string& p
 }
 
 sim::Scenario jaguar_flash(std::uint32_t processes, bool collective) {
-  sim::Machine machine{.name = "jaguar", .nodes = 7832};
-  machine.client.processes_per_node = 4;
-  machine.client.process_rate = {300 * kMb};
-  machine.client.nic_rate = {2000 * kMb};
-  machine.network.latency = microseconds(100);
-  machine.locks = {.enqueue = microseconds(500), .revocation = milliseconds(5)};
-  machine.metadata = {.create = milliseconds(2), .open = milliseconds(1), .threads = 16};
-  machine.servers.push_back({.count = 18,
-                             .targets = 4,
-                             .server = {.nic_rate = {1000 * kMb}, .cpu_per_rpc = microseconds(50), .cores = 4},
-                             .target = {.write_rate = {150 * kMb}, .positioning = milliseconds(8)}});
-  sim::Scenario scenario{.name = fmt::format("FLASH-IO, {} processes", processes), .machine = machine};
+  sim::Scenario scenario{.name = fmt::format("FLASH-IO, {} processes", processes), .machine = machine_of("jaguar")};
   scenario.interval = seconds(10);
   sim::Job job{.name = "flash", .processes = processes};
   job.pattern = {.mode = sim::FileMode::shared, .block = Bytes::kib(40), .transfer = Bytes::kib(40), .segments = 1024};

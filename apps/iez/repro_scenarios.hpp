@@ -1,9 +1,11 @@
-// The scenarios of the reproduction, as values: the machines of the sources, and what ran on them.
+// The scenarios of the reproduction, as values: the machines that come with the program (examples/machines), and what ran on
+// them.
 //
 // Thread safety: pure functions.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "sim/scenario.hpp"
@@ -13,17 +15,19 @@ namespace iez::cli {
 inline constexpr double kMib = 1048576;  // the congestion study's MB is the size of its RPC
 inline constexpr double kMb = 1e6;
 
-// One target of Tianhe-1. The three constants hang together: those of another turnaround are refitted.
+// Other constants for the target of Tianhe-1. The three hang together: those of another turnaround are refitted.
 struct TianheConstants {
-  double transfer_ms = 4.089;  // of 1 MiB
-  double positioning_ms = 5.435;
-  double turnaround_s = 1.5;
+  double transfer_ms = 0;  // of 1 MiB
+  double positioning_ms = 0;
+  double turnaround_s = 0;
 };
 
 // `total` over all clients; they start within 450 s for each 1024. One job; credits to be set.
-sim::Scenario tianhe_clients(std::uint32_t clients, const TianheConstants& constants = {});
-sim::Scenario tianhe_fixed(unsigned credits, std::uint32_t clients, const TianheConstants& constants = {});
-sim::Scenario tianhe_credits(unsigned bound_s, std::uint32_t clients, const TianheConstants& constants = {});
+sim::Scenario tianhe_clients(std::uint32_t clients, const std::optional<TianheConstants>& constants = std::nullopt);
+sim::Scenario tianhe_fixed(unsigned credits, std::uint32_t clients,
+                           const std::optional<TianheConstants>& constants = std::nullopt);
+sim::Scenario tianhe_credits(unsigned bound_s, std::uint32_t clients,
+                             const std::optional<TianheConstants>& constants = std::nullopt);
 
 // One client, which writes `total` to a file of its own.
 sim::Scenario tianhe_single(Bytes total);
@@ -41,7 +45,6 @@ sim::Scenario tianhe_two_jobs(Duration until);
 
 // lscratchc and Cab.
 inline constexpr double kExchangeMb = 476;   // of one collective writer, MB/s
-inline constexpr double kProcessMb = 27.8;   // of one process through PLFS, MB/s
 inline constexpr double kRankPairUs = 29.2;  // PLFS: of each pair of ranks, microseconds; see repro_contention.cpp
 sim::Scenario lscratchc_driver(std::uint32_t processes, std::uint32_t stripes, Bytes stripe_size, std::uint64_t seed);
 sim::Scenario lscratchc_plfs(std::uint32_t processes, std::uint64_t seed);

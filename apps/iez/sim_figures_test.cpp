@@ -63,7 +63,7 @@ TEST(SimFigures, EachFigureReadsItsField) {
   for (const Figure& figure : run_figures()) {
     const auto value = figure.of(run);
     if (value) found.push_back(*value);
-    missing += value ? 0 : 1;
+    missing += value ? 0U : 1U;
   }
   EXPECT_EQ(found, (std::vector<double>{1, 8, 3, 4, 5, 9, 6, 7, 0, 0, 0}));
   EXPECT_EQ(missing, 3U) << "there is no stable phase";

@@ -39,11 +39,14 @@ std::vector<Cursor> start_rounds(std::span<const TargetCount> counts, std::uint3
 void deal(const DemandClass& group, std::span<const TargetCount> counts, Assignment& assignment) {
   const std::uint32_t count = group.demand.count;
   const std::uint32_t step = far_step(count);
-  // All rounds go on at once, file by file, so that the lists are written from front to back.
+  const auto files = static_cast<std::uint32_t>(group.files());
+  const std::uint32_t file_step = far_step(files);
+  std::uint32_t file = 0;
+  // All rounds go on at once, file by file, so that each list is written from front to back.
   std::vector<Cursor> cursors = start_rounds(counts, count, group.files());
   std::uint32_t first = 0;  // the round that gives the file its first stripe
-  for (const std::uint32_t member : group.members) {
-    std::uint32_t* const stripes = assignment.targets.data() + assignment.offsets[member];
+  for (std::uint32_t dealt = 0; dealt < files; ++dealt) {
+    std::uint32_t* const stripes = assignment.targets.data() + assignment.offsets[group.members[file]];
     std::uint32_t round = first;
     for (std::uint32_t stripe = 0; stripe < count; ++stripe) {
       Cursor& cursor = cursors[round];
@@ -55,6 +58,7 @@ void deal(const DemandClass& group, std::span<const TargetCount> counts, Assignm
       if (round >= count) round -= count;
     }
     if (++first == count) first = 0;
+    file = file + file_step < files ? file + file_step : file + file_step - files;
   }
 }
 

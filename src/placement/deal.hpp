@@ -4,6 +4,9 @@
 // n x per_target objects gives no file more than per_target of them, and every file gets exactly its count. So the distinct
 // targets that Lustre asks for cost nothing.
 //
+// Files that are dealt to one after the other get nearly the same targets. So the files take their turns in an order in which
+// neighbours are far apart: what a program writes at the same time lies on targets of its own, as far as there are enough.
+//
 // A file's stripes are then put into an order in which neighbours are far apart in the table - hence on other servers - and which
 // starts elsewhere for each file: programs that write many files from their beginning at once must not all begin on one target.
 //

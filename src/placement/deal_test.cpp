@@ -57,6 +57,20 @@ TEST(Deal, OneStripeEach) {
   EXPECT_THAT(hand.dealt.targets, ElementsAre(4, 4, 7));
 }
 
+// What a program writes at the same time is to lie on other targets.
+TEST(Deal, NeighboursShareFewTargets) {
+  std::vector<TargetCount> counts;
+  counts.reserve(16);
+  for (std::uint32_t j = 0; j < 16; ++j) counts.push_back({j, 16});
+  const Hand hand = hand_of(64, {Bytes::mib(1), 4}, counts);
+  std::size_t shared = 0;
+  for (std::size_t file = 1; file < 64; ++file) {
+    const auto before = targets_of(hand.dealt, file - 1);
+    for (const std::uint32_t target : targets_of(hand.dealt, file)) shared += std::ranges::count(before, target) > 0 ? 1U : 0U;
+  }
+  EXPECT_LE(shared, 63U) << "one of four would be shared by chance";
+}
+
 TEST(Deal, WritesOnlyItsOwnFiles) {
   DemandClass group{.demand = {Bytes::mib(1), 2}, .members = {1}};
   Assignment assignment{.offsets = {0, 1, 3, 4}, .targets = {77, 77, 77, 77}};

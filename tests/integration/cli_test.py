@@ -316,7 +316,8 @@ class Completion(Case):
     def test_offers(self):
         levels = ["debug", "error", "info", "off", "warning"]
         for words, offered in (
-            (("iez", ""), ["advise", "bench", "completion", "contention", "forecast", "help", "layout", "place", "status", "top", "trace", "tune"]),
+            (("iez", ""), ["advise", "bench", "completion", "contention", "forecast", "help", "layout", "place", "repro", "sim", "status", "top",
+                             "trace", "tune"]),
             (("iez", "st"), ["status"]),
             (("iez", "zz"), []),
             (("iez", "--log"), ["--log-format", "--log-level"]),
