@@ -41,6 +41,7 @@ a { color: inherit; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; font-size: .9rem; }
 th, td { text-align: left; padding: .3rem .6rem; border-bottom: 1px solid var(--line); vertical-align: top; }
 th { color: var(--soft); font-weight: 600; white-space: nowrap; }
+td:first-child { min-width: 17rem; }
 td.n { text-align: right; white-space: nowrap; }
 th.n { text-align: right; }
 td.note { color: var(--soft); min-width: 16rem; }

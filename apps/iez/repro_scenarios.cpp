@@ -129,7 +129,7 @@ sim::Scenario tianhe_jump() {
 
 sim::Scenario tianhe_two_jobs(Duration until) {
   sim::Scenario scenario{.name = "1000 and 10 clients", .machine = tianhe(1010, 1, std::nullopt)};
-  sim::Job large{.name = "large", .processes = 1000};
+  sim::Job large{.name = "large", .processes = 1000, .start_spread = seconds(450)};
   large.pattern.block = Bytes::gib(64);
   sim::Job small{.name = "small", .processes = 10};
   small.pattern.block = Bytes::gib(64);

@@ -40,7 +40,7 @@ inline constexpr Duration kJumpAt = std::chrono::seconds(300);
 inline constexpr Duration kJumpEnd = std::chrono::seconds(2400);
 sim::Scenario tianhe_jump();
 
-// Two jobs without end: 1000 clients and 10.
+// Two jobs without end: 1000 clients, which start within 450 s, and 10.
 sim::Scenario tianhe_two_jobs(Duration until);
 
 // lscratchc and Cab.

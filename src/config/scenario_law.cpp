@@ -1,6 +1,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -80,6 +81,11 @@ Result<sim::CongestionLaw> read_law(const TableReader& table) {
   if (law == "fixed") return read_fixed(table);
   if (law == "rcc") return read_rcc(table);
   if (law == "goal") return read_goal(table);
+  // Perhaps the key that tells the law is misspelt.
+  std::vector<std::string_view> keys(kRccKeys.begin(), kRccKeys.end());
+  keys.insert(keys.end(), kFixedKeys.begin(), kFixedKeys.end());
+  keys.insert(keys.end(), kGoalKeys.begin(), kGoalKeys.end());
+  IEZ_CHECK(table.only(keys));
   return table.missing("law", "one of fixed = 8, l_max = \"60s\", goal = \"20s\", or law = \"goal\"");
 }
 

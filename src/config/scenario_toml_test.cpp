@@ -270,6 +270,8 @@ TEST(Scenario, Laws) {
                     HasSubstr("exactly one of")));
   EXPECT_THAT(refused("law = \"rcc\"\nfixed = 8"), HasSubstr("fixed of [congestion]"));
   EXPECT_THAT(refused("fixed = 8\nstl = 3"), HasSubstr("unknown key 'stl' of [congestion]: expected law, fixed"));
+  EXPECT_THAT(refused("fixd = 4"),
+              AllOf(StartsWith("s.toml:5: unknown key 'fixd' of [congestion]"), EndsWith("did you mean 'fixed'?")));
   EXPECT_THAT(refused("stl = 3"), StartsWith("s.toml:4: law of [congestion]: missing, expected one of fixed = 8"));
   EXPECT_THAT(refused(""), StartsWith("s.toml:4: law of [congestion]: missing"));
   EXPECT_THAT(refused("law = \"goat\""), EndsWith("found 'goat', expected fixed, rcc, goal; did you mean 'goal'?"));
