@@ -82,9 +82,9 @@ Result<sim::CongestionLaw> read_law(const TableReader& table) {
   if (law == "rcc") return read_rcc(table);
   if (law == "goal") return read_goal(table);
   // Perhaps the key that tells the law is misspelt.
-  std::vector<std::string_view> keys(kRccKeys.begin(), kRccKeys.end());
-  keys.insert(keys.end(), kFixedKeys.begin(), kFixedKeys.end());
-  keys.insert(keys.end(), kGoalKeys.begin(), kGoalKeys.end());
+  std::vector<std::string_view> keys(kFixedKeys.begin(), kFixedKeys.end());
+  keys.insert(keys.end(), kRccKeys.begin() + 1, kRccKeys.end());        // all have "law"
+  keys.insert(keys.end(), kGoalKeys.begin() + 1, kGoalKeys.end() - 1);  // the last is a key of both
   IEZ_CHECK(table.only(keys));
   return table.missing("law", "one of fixed = 8, l_max = \"60s\", goal = \"20s\", or law = \"goal\"");
 }
