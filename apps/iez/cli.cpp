@@ -33,6 +33,12 @@ class HelpFormatter final : public CLI::Formatter {
   }
 };
 
+Result<Duration> parse_positive_duration(std::string_view text) {
+  IEZ_TRY(const Duration duration, parse_duration(text));
+  if (duration == Duration::zero()) return fail(Errc::invalid_argument, "must be more than 0");
+  return duration;
+}
+
 }  // namespace
 
 CommandLine::CommandLine() : app_("iez: an end-to-end I/O control plane for Lustre", "iez") {
@@ -79,17 +85,7 @@ int CommandLine::run(int argc, const char* const* argv) {
 // A duration of more than nothing, or of nothing where that has a meaning.
 CLI::Option* CommandLine::add_duration(CLI::App& command, const std::string& name, const std::string& text, bool may_be_zero,
                                        const std::function<void(Duration)>& take) {
-  return command
-      .add_option_function<std::string>(
-          name,
-          [name, may_be_zero, take](const std::string& given) {
-            const auto duration = parse_duration(given);
-            if (!duration) throw CLI::ValidationError(name, duration.error().message);
-            if (*duration == Duration::zero() && !may_be_zero) throw CLI::ValidationError(name, "must be more than 0");
-            take(*duration);
-          },
-          text)
-      ->type_name("TIME");
+  return add_quantity<Duration>(command, name, text, "TIME", may_be_zero ? parse_duration : parse_positive_duration, take);
 }
 
 // An unsigned number: "-1" would wrap around.

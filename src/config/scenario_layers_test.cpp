@@ -48,12 +48,12 @@ ScenarioSources sources(Files files) {
 }
 
 const Files& base_files() {
-  static const Files files{{"base.toml",
-                            "name = \"base\"\nmachine = \"small\"\nseed = 3\n[[job]]\nprocesses = 4\nsegments = 2\n"
-                            "[congestion]\nl_max = \"60s\"\nrcc_max = 16\n[network]\nlatency = \"4ms\"\n"},
-                           {"dir/far.toml", "extends = \"../base.toml\"\n"},
-                           {"dir/../base.toml", "machine = \"twin\"\n[[job]]\n"}};
-  return files;
+  static const Files kFiles{{"base.toml",
+                             "name = \"base\"\nmachine = \"small\"\nseed = 3\n[[job]]\nprocesses = 4\nsegments = 2\n"
+                             "[congestion]\nl_max = \"60s\"\nrcc_max = 16\n[network]\nlatency = \"4ms\"\n"},
+                            {"dir/far.toml", "extends = \"../base.toml\"\n"},
+                            {"dir/../base.toml", "machine = \"twin\"\n[[job]]\n"}};
+  return kFiles;
 }
 
 sim::Scenario accepted(std::string_view text, const std::vector<Override>& overrides = {}) {

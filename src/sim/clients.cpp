@@ -67,7 +67,7 @@ void Clients::add_job(const Scenario& scenario, std::size_t number, std::uint32_
     starts_.push_back(job.start + whole_ns(static_cast<double>(job.start_spread.count()) * share));
   }
   first_node = (first_node + nodes) % machine.nodes;
-  jobs_.push_back(std::move(state));
+  jobs_.push_back(state);
 }
 
 std::vector<std::uint32_t> Clients::process_counts() const {

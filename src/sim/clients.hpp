@@ -38,10 +38,11 @@ class Clients {
   // Puts the starts of all processes.
   void begin();
 
-  void start(std::uint32_t process);
-  void produce(std::uint32_t process);
-  // Gives the bytes that were acknowledged: 0 if the client had given up on this request.
-  std::uint64_t reply(std::uint32_t rpc);
+  // A process starts; its next piece is made. By the number of the process.
+  void start(std::uint32_t number);
+  void produce(std::uint32_t number);
+  // A reply is there, by the number of the request. Gives the bytes that it acknowledges: 0 if the client had given up on it.
+  std::uint64_t reply(std::uint32_t number);
   void time_out();
 
   [[nodiscard]] std::uint32_t job_of(std::uint32_t process) const { return processes_[process].job; }
@@ -50,8 +51,8 @@ class Clients {
   // The number of the node among the clients of its target.
   [[nodiscard]] std::uint32_t client_of(std::uint32_t import) const { return imports_[import].client; }
   [[nodiscard]] std::uint32_t clients_of(std::uint32_t target) const { return client_counts_[target]; }
-  // Credits that the node could use at once: what its cache holds or could hold.
-  [[nodiscard]] unsigned wanted(std::uint32_t rpc);
+  // Credits that the node of this request could use at once: what its cache holds or could hold.
+  [[nodiscard]] unsigned wanted(std::uint32_t number);
   [[nodiscard]] std::uint64_t timeouts() const { return timeouts_; }
 
  private:
@@ -99,14 +100,14 @@ class Clients {
   };
 
   void add_job(const Scenario& scenario, std::size_t number, std::uint32_t& first_node);
-  bool hand_over(std::uint32_t process);
+  bool hand_over(std::uint32_t number);
   void find_import(Process& process);
   void send(Import& import);
-  void dispatch(std::uint32_t rpc, Import& import);
+  void dispatch(std::uint32_t number, Import& import);
   void unblock(std::uint32_t import);
   [[nodiscard]] bool has_room(const Import& import, std::uint64_t bytes) const;
   void watch_deadlines();
-  void finish_if_done(std::uint32_t process);
+  void finish_if_done(std::uint32_t number);
 
   const Scenario& scenario_;
   Events& events_;

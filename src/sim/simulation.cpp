@@ -38,9 +38,9 @@ class Run final : public Clients::Listener {
  private:
   void begin();
   void handle(const Event<EventKind>& event);
-  void arrive(std::uint32_t rpc);
+  void arrive(std::uint32_t number);
   void finish(std::uint32_t target);
-  void reply(std::uint32_t rpc);
+  void reply(std::uint32_t number);
   void tick();
   void tick_at(Duration now);
   void ping();

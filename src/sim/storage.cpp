@@ -24,6 +24,7 @@ std::unique_ptr<congestion::CreditPolicy> make_credit_policy(const CongestionLaw
 Storage::Storage(const Scenario& scenario, Events& events, RpcPool& rpcs) : events_(events), rpcs_(rpcs) {
   servers_.reserve(server_count(scenario.machine));
   targets_.reserve(target_count(scenario.machine));
+  policies_.reserve(target_count(scenario.machine));
   for (const ServerGroup& group : scenario.machine.servers) {
     for (std::uint32_t i = 0; i < group.count; ++i) {
       Server server{.threads = group.server.threads,
@@ -32,14 +33,13 @@ Storage::Storage(const Scenario& scenario, Events& events, RpcPool& rpcs) : even
                     .ns_per_byte = ns_per_byte(group.server.nic_rate),
                     .cpu = group.server.cpu_per_rpc / group.server.cores};
       for (std::uint32_t j = 0; j < group.targets; ++j) {
-        Target target{.elevator = Elevator(group.target.patience),
-                      .policy = make_credit_policy(scenario.congestion),
-                      .server = static_cast<std::uint32_t>(servers_.size())};
+        Target target{.elevator = Elevator(group.target.patience), .server = static_cast<std::uint32_t>(servers_.size())};
         target.write_ns_per_byte = ns_per_byte(group.target.write_rate);
         target.read_ns_per_byte =
             group.target.read_rate.value > 0 ? ns_per_byte(group.target.read_rate) : target.write_ns_per_byte;
         target.positioning_ns = static_cast<double>(group.target.positioning.count());
         targets_.push_back(std::move(target));
+        policies_.push_back(make_credit_policy(scenario.congestion));
       }
       servers_.push_back(server);
     }

@@ -25,7 +25,7 @@ class Storage {
   Storage(const Scenario& scenario, Events& events, RpcPool& rpcs);
 
   [[nodiscard]] std::size_t targets() const { return targets_.size(); }
-  [[nodiscard]] congestion::CreditPolicy& policy(std::uint32_t target) { return *targets_[target].policy; }
+  [[nodiscard]] congestion::CreditPolicy& policy(std::uint32_t target) { return *policies_[target]; }
   [[nodiscard]] const TargetResult& result(std::uint32_t target) const { return targets_[target].result; }
   [[nodiscard]] std::uint64_t depth() const { return depth_; }  // of all targets
 
@@ -35,8 +35,8 @@ class Storage {
   void arrive(std::uint32_t rpc);
   void ready(std::uint32_t rpc);
 
-  // The request that the target has finished. The target goes on with the next.
-  std::uint32_t finish(std::uint32_t target);
+  // The request that the target of this number has finished. The target goes on with the next.
+  std::uint32_t finish(std::uint32_t number);
 
   // 1 is normal, 0 stands still. The request on the disks ends as it would have.
   void set_target_speed(std::uint32_t target, double speed);
@@ -57,7 +57,6 @@ class Storage {
 
   struct Target {
     Elevator elevator;
-    std::unique_ptr<congestion::CreditPolicy> policy;
     TargetResult result;
     std::uint64_t head = 0;
     std::uint64_t depth = 0;
@@ -70,12 +69,13 @@ class Storage {
   };
 
   void fill_threads(Server& server);
-  void start_disk(std::uint32_t target);
+  void start_disk(std::uint32_t number);
 
   Events& events_;
   RpcPool& rpcs_;
   std::vector<Server> servers_;
   std::vector<Target> targets_;
+  std::vector<std::unique_ptr<congestion::CreditPolicy>> policies_;  // of each target
   std::uint64_t depth_ = 0;
 };
 
