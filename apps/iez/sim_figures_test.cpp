@@ -2,6 +2,7 @@
 
 #include <array>
 #include <chrono>
+#include <numeric>
 
 #include <gtest/gtest.h>
 
@@ -36,8 +37,8 @@ TEST(SimFigures, SpreadOfKnownValues) {
   EXPECT_EQ(equal.mean, 0.1);
   EXPECT_EQ(equal.band, 0);
   // 101 values: t with 100 degrees of freedom is 1.984.
-  std::vector<double> many;
-  for (int i = 0; i < 101; ++i) many.push_back(i);
+  std::vector<double> many(101);
+  std::iota(many.begin(), many.end(), 0.0);
   EXPECT_NEAR(spread_of(many).band.value_or(0), 1.984 * 29.3002 / 10.0499, 0.01);
 }
 
