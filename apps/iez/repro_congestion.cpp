@@ -80,7 +80,7 @@ std::vector<ReproConstant> constants() {
       {"data", "512 GiB in all, RPCs of 1 MiB, a file per client", "published"},
       {"cache of a client", "256 MiB", "assumed: large enough that credits decide"},
       {"whole credits of CC", "rounded to the nearest",
-       "fitted: the mean latency of CC(60,1024), 58.3 s; rounded down it is 56.4 s, and CC(60,1024) has 162.9 MB/s"},
+       "fitted: the mean latency of CC(60,1024), 58.3 s; rounded down it is some 56 s, and CC(60,1024) has 163 MB/s"},
       {"IOPS window of CC", "10 s", "assumed: not published"},
       {"32 servers: start of the clients", "within 10 s", "assumed: not published"},
   };

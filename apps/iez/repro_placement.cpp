@@ -129,11 +129,6 @@ Result<void> add_costs(ReproSection& section, ReproRunner& runner, const Clock& 
   return {};
 }
 
-constexpr std::string_view kNeighbours =
-    " A loss comes from neighbours: in a batch of equal files balanced gives some that follow each other the same OSTs, and "
-    "these belong to "
-    "processes of one node, which share its eight credits for a target; with one process on each node it is 1 to 2 % ahead.";
-
 struct Gain {
   std::uint32_t stripes = 0;
   bool read = false;
@@ -175,9 +170,7 @@ Result<void> add_gains(ReproSection& section, ReproRunner& runner) {
         row.holds = std::abs(ours - gain.published) <= 10;
         row.note =
             "Published as \"up to\", over a round robin that left one OST 22 to 47 % above the mean; idle Lustre's does not, so "
-            "there is little "
-            "to gain.";
-        if (ours < 0) row.note += kNeighbours;
+            "there is little to gain.";
       } else {
         row.note = "Random choice is about as uneven as the published baseline: the fairer comparison.";
       }
