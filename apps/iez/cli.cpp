@@ -33,12 +33,6 @@ class HelpFormatter final : public CLI::Formatter {
   }
 };
 
-Result<Duration> parse_positive_duration(std::string_view text) {
-  IEZ_TRY(const Duration duration, parse_duration(text));
-  if (duration == Duration::zero()) return fail(Errc::invalid_argument, "must be more than 0");
-  return duration;
-}
-
 }  // namespace
 
 CommandLine::CommandLine() : app_("iez: an end-to-end I/O control plane for Lustre", "iez") {
@@ -82,10 +76,10 @@ int CommandLine::run(int argc, const char* const* argv) {
   return kDone;
 }
 
-// A duration of more than nothing, or of nothing where that has a meaning.
-CLI::Option* CommandLine::add_duration(CLI::App& command, const std::string& name, const std::string& text, bool may_be_zero,
-                                       const std::function<void(Duration)>& take) {
-  return add_quantity<Duration>(command, name, text, "TIME", may_be_zero ? parse_duration : parse_positive_duration, take);
+Result<Duration> CommandLine::parse_positive_duration(std::string_view text) {
+  IEZ_TRY(const Duration duration, parse_duration(text));
+  if (duration == Duration::zero()) return fail(Errc::invalid_argument, "must be more than 0");
+  return duration;
 }
 
 // An unsigned number: "-1" would wrap around.

@@ -84,7 +84,11 @@ class CommandLine {
 
   // A duration of more than nothing, or of nothing where that has a meaning.
   static CLI::Option* add_duration(CLI::App& command, const std::string& name, const std::string& text, bool may_be_zero,
-                                   const std::function<void(Duration)>& take);
+                                   const std::function<void(Duration)>& take) {
+    return add_quantity<Duration>(command, name, text, "TIME", may_be_zero ? parse_duration : parse_positive_duration, take);
+  }
+
+  static Result<Duration> parse_positive_duration(std::string_view text);
 
   // An unsigned number: "-1" would wrap around.
   static CLI::Validator whole_number();
