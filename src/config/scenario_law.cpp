@@ -1,7 +1,6 @@
 #include <array>
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include <fmt/format.h>
 
@@ -19,6 +18,9 @@ constexpr std::array<std::string_view, 10> kRccKeys{"law", "l_max", "rcc_min", "
                                                     "stl", "ping",  "window",  "lambda",  "l_net"};
 constexpr std::array<std::string_view, 8> kGoalKeys{"law",    "goal",       "most_credits", "loss",
                                                     "safety", "inequality", "brief",        "window"};
+constexpr std::array<std::string_view, 17> kAllKeys{"law",          "fixed", "l_max",  "rcc_min",    "rcc_max", "d_low",
+                                                    "stl",          "ping",  "window", "lambda",     "l_net",   "goal",
+                                                    "most_credits", "loss",  "safety", "inequality", "brief"};
 
 constexpr std::uint64_t kMaxCredits = 65'536;
 
@@ -82,10 +84,7 @@ Result<sim::CongestionLaw> read_law(const TableReader& table) {
   if (law == "rcc") return read_rcc(table);
   if (law == "goal") return read_goal(table);
   // Perhaps the key that tells the law is misspelt.
-  std::vector<std::string_view> keys(kFixedKeys.begin(), kFixedKeys.end());
-  keys.insert(keys.end(), kRccKeys.begin() + 1, kRccKeys.end());        // all have "law"
-  keys.insert(keys.end(), kGoalKeys.begin() + 1, kGoalKeys.end() - 1);  // the last is a key of both
-  IEZ_CHECK(table.only(keys));
+  IEZ_CHECK(table.only(kAllKeys));
   return table.missing("law", "one of fixed = 8, l_max = \"60s\", goal = \"20s\", or law = \"goal\"");
 }
 
