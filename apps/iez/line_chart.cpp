@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/result.hpp"
-#include "base/text.hpp"
+#include "markup.hpp"
 
 namespace iez::cli {
 
@@ -261,29 +261,6 @@ std::string short_number(double value) {
     if (std::abs(value) >= from * (1 - 1e-9)) return fmt::format("{:.4g}{}", unit == "k" ? value / 1e3 : value / from, unit);
   }
   return fmt::format("{:.4g}", value);
-}
-
-std::string markup_escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text::printable(text)) {
-    switch (c) {
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '&':
-        out += "&amp;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
 }
 
 }  // namespace iez::cli

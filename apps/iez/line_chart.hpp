@@ -45,7 +45,4 @@ std::vector<ChartPoint> thinned(const std::vector<ChartPoint>& points, std::size
 // "0", "0.25", "12.5k", "3M": short numbers for axes.
 std::string short_number(double value);
 
-// Safe inside an element or a quoted attribute.
-std::string markup_escaped(std::string_view text);
-
 }  // namespace iez::cli

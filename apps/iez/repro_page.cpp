@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "base/text.hpp"
+#include "markup.hpp"
 
 namespace iez::cli {
 
@@ -56,29 +56,6 @@ figure svg path { stroke: var(--ink); }
 </style>
 )";
 
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text::printable(text)) {
-    switch (c) {
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '&':
-        out += "&amp;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
-
 // A cell of a Markdown table.
 std::string cell(std::string_view text) {
   std::string out;
@@ -99,19 +76,21 @@ void add_rows_html(std::string& out, const ReproSection& section) {
     out += fmt::format(
         "<tr><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td>{}</td>"
         "<td class=\"{}\">{}</td><td>{}</td><td class=\"note\">{}</td></tr>\n",
-        escaped(row.what), escaped(cells.paper), escaped(cells.ours), escaped(cells.difference), escaped(cells.target),
-        row.holds ? cells.holds : "none", cells.holds, to_string(row.kind), escaped(row.note));
+        markup_escaped(row.what), markup_escaped(cells.paper), markup_escaped(cells.ours), markup_escaped(cells.difference),
+        markup_escaped(cells.target), row.holds ? cells.holds : "none", cells.holds, to_string(row.kind),
+        markup_escaped(row.note));
   }
   out += "</table></div>\n";
 }
 
 void add_table_html(std::string& out, const ReproTable& table) {
-  out += fmt::format("<h3>{}</h3>\n<p>{}</p>\n<div class=\"wide\"><table>\n<tr>", escaped(table.title), escaped(table.note));
-  for (const std::string& title : table.columns) out += fmt::format("<th>{}</th>", escaped(title));
+  out += fmt::format("<h3>{}</h3>\n<p>{}</p>\n<div class=\"wide\"><table>\n<tr>", markup_escaped(table.title),
+                     markup_escaped(table.note));
+  for (const std::string& title : table.columns) out += fmt::format("<th>{}</th>", markup_escaped(title));
   out += "</tr>\n";
   for (const auto& row : table.rows) {
     out += "<tr>";
-    for (const std::string& text : row) out += fmt::format("<td>{}</td>", escaped(text));
+    for (const std::string& text : row) out += fmt::format("<td>{}</td>", markup_escaped(text));
     out += "</tr>\n";
   }
   out += "</table></div>\n";
@@ -121,15 +100,15 @@ void add_constants_html(std::string& out, const ReproSection& section) {
   if (section.constants.empty()) return;
   out += "<h3>Constants</h3>\n<div class=\"wide\"><table>\n<tr><th>constant</th><th>value</th><th>where from</th></tr>\n";
   for (const ReproConstant& constant : section.constants) {
-    out += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td></tr>\n", escaped(constant.name), escaped(constant.value),
-                       escaped(constant.origin));
+    out += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td></tr>\n", markup_escaped(constant.name),
+                       markup_escaped(constant.value), markup_escaped(constant.origin));
   }
   out += "</table></div>\n";
 }
 
 void add_section_html(std::string& out, const ReproSection& section) {
-  out += fmt::format("<section id=\"{}\">\n<h2>{}</h2>\n<p>{}</p>\n<p class=\"soft\">{}.</p>\n", escaped(section.id),
-                     escaped(section.title), escaped(section.text), summary(count({section})));
+  out += fmt::format("<section id=\"{}\">\n<h2>{}</h2>\n<p>{}</p>\n<p class=\"soft\">{}.</p>\n", markup_escaped(section.id),
+                     markup_escaped(section.title), markup_escaped(section.text), summary(count({section})));
   for (const SvgChart& chart : section.charts) out += fmt::format("<figure>\n{}</figure>\n", to_svg(chart));
   add_rows_html(out, section);
   for (const ReproTable& table : section.tables) add_table_html(out, table);
@@ -181,7 +160,7 @@ std::string repro_html(const std::vector<ReproSection>& sections, bool quick) {
   if (quick) out += fmt::format("<p class=\"misses\">{}</p>\n", kQuick);
   out += "<ul>\n";
   for (const ReproSection& section : sections) {
-    out += fmt::format("<li><a href=\"#{}\">{}</a>: {}</li>\n", escaped(section.id), escaped(section.title),
+    out += fmt::format("<li><a href=\"#{}\">{}</a>: {}</li>\n", markup_escaped(section.id), markup_escaped(section.title),
                        summary(count({section})));
   }
   out += "</ul>\n";

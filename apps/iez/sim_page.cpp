@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "markup.hpp"
 #include "table.hpp"
 
 namespace iez::cli {

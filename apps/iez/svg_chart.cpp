@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/result.hpp"
-#include "base/text.hpp"
+#include "markup.hpp"
 
 namespace iez::cli {
 
@@ -27,29 +27,6 @@ constexpr double kNarrow = 21;      // bars below this width carry no number
 constexpr double kCharacter = 6.8;  // mean width of one at 12 px
 constexpr double kLegendMark = 18;
 constexpr double kLegendGap = 22;
-
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text::printable(text)) {
-    switch (c) {
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '&':
-        out += "&amp;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
 
 // Steps of 1, 2 or 5 times a power of ten, some five of them.
 double tick_step(double largest) {
@@ -73,7 +50,7 @@ double largest_of(const SvgChart& chart) {
 
 std::string text_at(double x, double y, std::string_view attributes, std::string_view text) {
   return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\"{}{}>{}</text>\n", x, y, attributes.empty() ? "" : " ", attributes,
-                     escaped(text));
+                     markup_escaped(text));
 }
 
 class Drawing {
@@ -93,7 +70,7 @@ class Drawing {
         "font-family=\"Helvetica, Arial, 'DejaVu Sans', sans-serif\" font-size=\"12\" fill=\"#222222\">\n"
         "<title>{2}</title>\n"
         "<rect width=\"{0}\" height=\"{1}\" fill=\"#ffffff\"/>\n",
-        kWidth, kHeight, escaped(chart_.title));
+        kWidth, kHeight, markup_escaped(chart_.title));
     out_ += text_at(kLeft, 30, "font-size=\"18\" font-weight=\"bold\"", chart_.title);
     out_ += text_at(kLeft, 50, "fill=\"#555555\"", chart_.subtitle);
     if (chart_.series.size() > 1) legend();
@@ -157,7 +134,8 @@ class Drawing {
     const double middle = x + shown / 2;
     out_ += fmt::format("<rect x=\"{:.2f}\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"{:.1f}\" fill=\"{}\">", x, y_of(bar.value),
                         shown, y_of(0) - y_of(bar.value), colour(series));
-    out_ += fmt::format("<title>{}{}{}: {}</title></rect>\n", escaped(category), name.empty() ? "" : ", ", escaped(name), number);
+    out_ += fmt::format("<title>{}{}{}: {}</title></rect>\n", markup_escaped(category), name.empty() ? "" : ", ",
+                        markup_escaped(name), number);
     double label = y_of(bar.value) - 4;
     if (bar.high > bar.low) {
       out_ += fmt::format(
