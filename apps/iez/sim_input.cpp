@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
+#include <limits>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -22,6 +23,7 @@ namespace {
 constexpr std::string_view kExtension = ".toml";
 // Stands for the folder of shipped files.
 constexpr std::string_view kShippedFolder = "<shipped>";
+constexpr Bytes kPage = Bytes::kib(4);
 
 std::vector<std::string_view> names_of(std::span<const ShippedFile> files) {
   std::vector<std::string_view> names;
@@ -78,6 +80,41 @@ config::ScenarioSources sources() {
   config::ScenarioSources made{.load = load, .trace = load_job};
   for (const std::string_view name : names_of(shipped_machines())) made.machines.emplace_back(name);
   return made;
+}
+
+bool has_data(const trace::TracedFile& file) { return file.written.count > 0 || file.read.count > 0; }
+
+std::uint32_t first_rank(const trace::TracedFile& file) { return static_cast<std::uint32_t>(std::max(file.rank, 0)); }
+
+// Calls are of the mean size (at least a page, which is what a client caches) or, if they were not counted, of the largest. Those
+// that mostly go on where the one before them ended move one part of the file; others go from part to part.
+sim::Movement movement(Bytes bytes, std::uint64_t calls, std::uint64_t sequential, Bytes largest) {
+  sim::Movement moved{.bytes = bytes};
+  const Bytes call{calls > 0 ? bytes.count / calls : largest.count};
+  if (calls > 0 || call.count > 0) moved.transfer = std::max(call, kPage);
+  moved.strided = calls > 0 && sequential < calls - calls / 2;
+  return moved;
+}
+
+// Times of files count from here: the start of the run, or the first of them if that is not known.
+std::int64_t start_of(const trace::RunInfo& run, std::span<const trace::TracedFile> by_time) {
+  if (run.start_ns > 0) return run.start_ns;
+  return by_time.front().first_ns.value_or(0);
+}
+
+sim::ReplayedFile replayed_file(const trace::TracedFile& file, std::int64_t start_ns) {
+  sim::ReplayedFile replayed{.name = file.name,
+                             .written = movement(file.written, file.write_calls, file.sequential_writes, file.largest_write),
+                             .read = movement(file.read, file.read_calls, file.sequential_reads, file.largest_read),
+                             .rank = first_rank(file),
+                             .ranks = std::max(file.ranks, 1U)};
+  if (file.stripe_count > 0) {
+    replayed.striping.count = file.stripe_count;
+    if (file.stripe_size.count > 0) replayed.striping.size = file.stripe_size;
+  }
+  // A clock of another node may be a little behind.
+  if (file.first_ns && *file.first_ns > start_ns) replayed.not_before = std::chrono::nanoseconds(*file.first_ns - start_ns);
+  return replayed;
 }
 
 }  // namespace
@@ -144,52 +181,28 @@ std::string summary_of(std::string_view text) {
 }
 
 Result<sim::Job> job_of_trace(const LoadedTrace& loaded) {
-  Bytes written;
-  Bytes read;
-  for (const trace::TracedFile& file : loaded.files) {
-    written += file.written;
-    read += file.read;
-  }
-  if (written.count == 0 && read.count == 0) return fail(Errc::not_found, "found no file with data, expected at least one");
+  std::vector<trace::TracedFile> files;
+  files.reserve(loaded.files.size());
+  std::ranges::copy_if(loaded.files, std::back_inserter(files), has_data);
+  if (files.empty()) return fail(Errc::not_found, "found no file with data, expected at least one");
+  sort_by_time(files);
   sim::Job job{.name = loaded.run.program.substr(loaded.run.program.rfind('/') + 1)};
-  const bool writes = written >= read;
-  job.pattern.access = writes ? sim::Access::write : sim::Access::read;
-  std::uint64_t bytes = 0;
-  std::uint64_t calls = 0;
-  std::uint64_t shared_bytes = 0;
-  std::uint64_t shared_files = 0;
-  std::uint64_t files = 0;
-  std::uint64_t largest = 0;
-  std::uint32_t processes = std::max(loaded.run.communicator, loaded.run.processes);
-  std::set<std::int32_t> ranks;
-  for (const trace::TracedFile& file : loaded.files) {
-    const std::uint64_t moved = writes ? file.written.count : file.read.count;
-    if (moved == 0) continue;
-    bytes = saturating_add(bytes, moved);
-    calls = saturating_add(calls, writes ? file.write_calls : file.read_calls);
-    ++files;
-    ranks.insert(file.rank);
-    processes = std::max({processes, file.communicator, file.ranks});
-    if (trace::shared(file)) {
-      ++shared_files;
-      shared_bytes = saturating_add(shared_bytes, moved);
-    }
-    if (moved > largest && file.stripe_count > 0) {
-      largest = moved;
-      job.striping.count = file.stripe_count;
-      if (file.stripe_size.count > 0) job.striping.size = file.stripe_size;
-    }
+  if (job.name.empty()) job.name = "trace";
+  job.processes = std::max({loaded.run.communicator, loaded.run.processes, 1U});
+  for (const trace::TracedFile& file : files) {
+    const std::uint64_t last = std::uint64_t{first_rank(file)} + std::max(file.ranks, 1U);
+    if (last > std::numeric_limits<std::uint32_t>::max())
+      return fail(Errc::limit, fmt::format("file {}: found {} processes from rank {} on, expected fewer than 2^32",
+                                           config::shown(file.name), file.ranks, file.rank));
+    job.processes = std::max({job.processes, file.communicator, static_cast<std::uint32_t>(last)});
   }
-  job.processes = std::max({processes, static_cast<std::uint32_t>(ranks.size()), 1U});
-  const bool shared = shared_bytes > bytes / 2;
-  job.pattern.mode = shared ? sim::FileMode::shared : sim::FileMode::per_process;
-  // Files of one process come one after the other.
-  const std::uint64_t turns = shared ? shared_files : (files + job.processes - 1) / job.processes;
-  job.pattern.files = static_cast<std::uint32_t>(std::min<std::uint64_t>(turns, 1'000'000));
-  const std::uint64_t block = std::max<std::uint64_t>(1, bytes / (std::uint64_t{job.processes} * job.pattern.files));
-  const std::uint64_t piece = std::clamp<std::uint64_t>(calls == 0 ? Bytes::mib(1).count : bytes / calls, 1, block);
-  job.pattern.transfer = Bytes{piece};
-  job.pattern.block = Bytes{(block / piece + (block % piece > piece / 2 ? 1 : 0)) * piece};
+  const std::int64_t start = start_of(loaded.run, files);
+  std::uint32_t without_rank = 0;
+  job.files.reserve(files.size());
+  for (const trace::TracedFile& file : files) {
+    sim::ReplayedFile& replayed = job.files.emplace_back(replayed_file(file, start));
+    if (file.rank == trace::kNoRank && !trace::shared(file)) replayed.rank = without_rank++ % job.processes;
+  }
   return job;
 }
 

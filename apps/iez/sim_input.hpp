@@ -35,7 +35,9 @@ std::string summary_of(std::string_view text);
 // A shipped file by its name; .toml may follow it. None: null.
 const ShippedFile* find_shipped(std::span<const ShippedFile> files, std::string_view name);
 
-// A job that moves as much as a recorded run did, to the next whole piece, in files and pieces of the mean size.
+// A job that does again what was recorded of a run: every file that has data, with its size in each direction, its processes, its
+// stripes, and not before its time. What the trace does not say: a file without a rank goes to the processes in turn; one without
+// stripes gets one of 1 MiB; the processes that share one have ranks that follow each other, and an equal part of it.
 [[nodiscard]] Result<sim::Job> job_of_trace(const LoadedTrace& loaded);
 
 }  // namespace iez::cli

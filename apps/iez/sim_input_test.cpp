@@ -66,28 +66,95 @@ trace::TracedFile written(std::uint64_t bytes, std::uint64_t calls, std::int32_t
 TEST(SimInput, ATraceBecomesAJob) {
   LoadedTrace loaded;
   loaded.run = {.program = "/usr/bin/hacc", .communicator = 4};
-  for (std::int32_t rank = 0; rank < 4; ++rank) loaded.files.push_back(written(1000, 10, rank, 1));
+  for (std::int32_t rank = 0; rank < 4; ++rank)
+    loaded.files.push_back(written(10'000'000U + static_cast<std::uint64_t>(rank), 10, rank, 1));
+  loaded.files[2].stripe_count = 3;
+  loaded.files[2].stripe_size = Bytes::mib(4);
+  loaded.files[3].read = {7};
+  loaded.files.push_back({.name = "idle", .opens = 1, .rank = 1});
   const auto own = job_of_trace(loaded);
   ASSERT_TRUE(own);
   EXPECT_EQ(own->name, "hacc");
   EXPECT_EQ(own->processes, 4U);
-  EXPECT_EQ(own->pattern.mode, sim::FileMode::per_process);
-  EXPECT_EQ(own->pattern.files, 1U);
-  EXPECT_EQ(own->pattern.block.count, 1000U);
-  EXPECT_EQ(own->pattern.transfer.count, 100U);
-  loaded.files = {written(8000, 80, 0, 4)};
-  loaded.files[0].stripe_count = 3;
-  const auto shared = job_of_trace(loaded);
-  ASSERT_TRUE(shared);
-  EXPECT_EQ(shared->pattern.mode, sim::FileMode::shared);
-  EXPECT_EQ(shared->pattern.block.count, 2000U);
-  EXPECT_EQ(shared->striping.count, 3U);
-  loaded.files = {written(4 * 1049, 4 * 10, 0, 4)};
-  const auto odd = job_of_trace(loaded);
-  ASSERT_TRUE(odd);
-  EXPECT_EQ(odd->pattern.transfer.count, 104U);
-  EXPECT_EQ(odd->pattern.block.count, 1040U) << "whole pieces";
+  ASSERT_EQ(own->files.size(), 4U) << "the one without data is left out";
+  for (std::uint32_t rank = 0; rank < 4; ++rank) {
+    const sim::ReplayedFile& file = own->files[rank];
+    EXPECT_EQ(file.name, "f" + std::to_string(rank));
+    EXPECT_EQ(file.written.bytes.count, 10'000'000U + rank);
+    EXPECT_EQ(file.read.bytes.count, rank == 3 ? 7U : 0U);
+    EXPECT_EQ(file.written.transfer.count, 1'000'000U);
+    EXPECT_EQ(file.rank, rank);
+    EXPECT_EQ(file.ranks, 1U);
+    EXPECT_EQ(file.read.transfer, Bytes::mib(1)) << "not known";
+    EXPECT_EQ(file.striping.count, rank == 2 ? 3U : 1U);
+    EXPECT_EQ(file.striping.size, rank == 2 ? Bytes::mib(4) : Bytes::mib(1));
+    EXPECT_EQ(file.not_before, Duration::zero());
+  }
   EXPECT_FALSE(job_of_trace({}));
+  loaded.files = {{.name = "idle", .opens = 1}};
+  EXPECT_FALSE(job_of_trace(loaded));
+}
+
+TEST(SimInput, ASharedFileOfATraceIsSharedInPartsOrInTurns) {
+  LoadedTrace loaded;
+  loaded.files = {written(8'000'000, 80, 2, 6)};
+  auto job = job_of_trace(loaded);
+  ASSERT_TRUE(job);
+  EXPECT_EQ(job->name, "trace") << "nothing tells the program";
+  EXPECT_EQ(job->processes, 8U) << "ranks 2 to 7";
+  EXPECT_EQ(job->files[0].rank, 2U);
+  EXPECT_EQ(job->files[0].ranks, 6U);
+  EXPECT_TRUE(job->files[0].written.strided);
+  EXPECT_EQ(job->files[0].written.transfer.count, 100'000U);
+  loaded.files[0].sequential_writes = 40;
+  EXPECT_FALSE(job_of_trace(loaded)->files[0].written.strided);
+  loaded.files[0].sequential_writes = 39;
+  EXPECT_TRUE(job_of_trace(loaded)->files[0].written.strided);
+  loaded.files[0].write_calls = 8'000'000;
+  EXPECT_EQ(job_of_trace(loaded)->files[0].written.transfer, Bytes::kib(4)) << "a page";
+  loaded.files[0].read = {60};
+  loaded.files[0].read_calls = 3;
+  loaded.files[0].sequential_reads = 3;
+  EXPECT_FALSE(job_of_trace(loaded)->files[0].read.strided) << "each direction for itself";
+  loaded.files[0].write_calls = 0;
+  EXPECT_FALSE(job_of_trace(loaded)->files[0].written.strided) << "nothing is known of calls";
+  EXPECT_EQ(job_of_trace(loaded)->files[0].written.transfer, Bytes::mib(1));
+  loaded.files[0].largest_write = Bytes::mib(3);
+  EXPECT_EQ(job_of_trace(loaded)->files[0].written.transfer, Bytes::mib(3));
+  loaded.files[0].ranks = ~std::uint32_t{0};
+  job = job_of_trace(loaded);
+  ASSERT_FALSE(job);
+  EXPECT_EQ(job.error().code, Errc::limit);
+}
+
+TEST(SimInput, FilesOfATraceComeInTheirOrderAndAtTheirTime) {
+  LoadedTrace loaded;
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  for (std::int32_t i = 0; i < 4; ++i) loaded.files.push_back(written(100, 1, 0, 1));
+  loaded.files[0].first_ns = 109 * kSecond;
+  loaded.files[1].first_ns = 104 * kSecond;
+  loaded.files[3].first_ns = 98 * kSecond;
+  for (std::size_t i = 0; i < 4; ++i) loaded.files[i].name = std::string(1, static_cast<char>('a' + i));
+  const auto times = [&loaded] {
+    std::string text;
+    for (const sim::ReplayedFile& file : job_of_trace(loaded).value().files) {
+      text += file.name + std::to_string(std::chrono::duration_cast<std::chrono::seconds>(file.not_before).count()) + ' ';
+    }
+    return text;
+  };
+  EXPECT_EQ(times(), "d0 b6 a11 c0 ") << "from the first on; one without a time after those with one";
+  loaded.run.start_ns = 100 * kSecond;
+  EXPECT_EQ(times(), "d0 b4 a9 c0 ") << "a clock may be behind";
+}
+
+TEST(SimInput, FilesWithoutARankGoToTheProcessesInTurn) {
+  LoadedTrace loaded;
+  loaded.run.communicator = 2;
+  for (int i = 0; i < 5; ++i) loaded.files.push_back(written(100, 1, trace::kNoRank, 0));
+  const auto job = job_of_trace(loaded);
+  ASSERT_TRUE(job);
+  EXPECT_EQ(job->processes, 2U);
+  for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(job->files[i].rank, i % 2);
 }
 
 TEST(SimPool, TheOrderAndTheAnswersDoNotDependOnThreads) {

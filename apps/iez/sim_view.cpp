@@ -45,7 +45,7 @@ ordered_json law_json(const sim::CongestionLaw& law) {
           {"latency_s", goal.goal ? ordered_json(to_seconds(*goal.goal)) : ordered_json(nullptr)}};
 }
 
-std::string job_text(const sim::Job& job) {
+std::string pattern_text(const sim::Job& job) {
   const sim::Pattern& pattern = job.pattern;
   std::string out =
       fmt::format("{} process{}, {} {} in pieces of {}, {}, {} of {}", job.processes, job.processes == 1 ? "" : "es",
@@ -54,6 +54,27 @@ std::string job_text(const sim::Job& job) {
                   counted(job.striping.count, "stripe"), to_string(job.striping.size));
   if (pattern.files > 1) out += fmt::format(", {} one after the other", counted(pattern.files, "file"));
   if (job.collective.writers > 0) out += fmt::format(", through {}", counted(job.collective.writers, "writer"));
+  return out;
+}
+
+std::string replay_text(const sim::Job& job) {
+  Bytes written;
+  Bytes read;
+  std::uint32_t fewest = job.files.front().striping.count;
+  std::uint32_t most = fewest;
+  for (const sim::ReplayedFile& file : job.files) {
+    written += file.written.bytes;
+    read += file.read.bytes;
+    fewest = std::min(fewest, file.striping.count);
+    most = std::max(most, file.striping.count);
+  }
+  const std::string from = fewest < most ? fmt::format("{} to ", fewest) : "";
+  return fmt::format("{} process{}, {} as recorded: write {}, read {}, {}{}", job.processes, job.processes == 1 ? "" : "es",
+                     counted(job.files.size(), "file"), to_string(written), to_string(read), from, counted(most, "stripe"));
+}
+
+std::string job_text(const sim::Job& job) {
+  std::string out = is_replay(job) ? replay_text(job) : pattern_text(job);
   if (job.start > Duration::zero()) out += fmt::format(", from {} on", to_string(job.start));
   if (job.start_spread > Duration::zero()) out += fmt::format(", started over {}", to_string(job.start_spread));
   return out;
@@ -161,6 +182,10 @@ ordered_json run_json(const SimRun& run, std::size_t number, bool samples) {
                             {"bandwidth", job.bandwidth.value},
                             {"latency", latency_json(job.latency)},
                             {"refused_files", job.refused_files}});
+    if (job.replayed_files > 0) {
+      json["jobs"].back()["replayed_files"] = job.replayed_files;
+      json["jobs"].back()["read_bytes"] = job.read.count;
+    }
   }
   if (samples) json["samples"] = samples_json(result.samples);
   return json;

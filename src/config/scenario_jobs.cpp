@@ -19,6 +19,9 @@ constexpr std::array<std::string_view, 18> kJobKeys{
 constexpr std::array<std::string_view, 6> kKinds{"ior", "hacc-io", "flash-io", "chimera", "plfs", "trace"};
 constexpr std::array<std::string_view, 2> kModes{"file-per-process", "shared"};
 constexpr std::array<std::string_view, 2> kAccesses{"write", "read"};
+// What recorded files tell themselves.
+constexpr std::array<std::string_view, 10> kPatternKeys{"mode",  "access",    "block",  "transfer", "segments",
+                                                        "files", "particles", "header", "writers",  "exchange"};
 constexpr std::string_view kAllTargets = "all";
 
 constexpr std::uint64_t kMaxCount = std::uint64_t{1} << 40U;  // of segments or particles; products are checked
@@ -77,9 +80,13 @@ class JobReader {
       return table_.bad("processes", fmt::format("at most {}: {} nodes of {} processes", room, machine_.nodes,
                                                  machine_.client.processes_per_node));
     }
-    IEZ_CHECK(read_pattern());
-    IEZ_CHECK(read_striping());
-    IEZ_CHECK(read_collective());
+    if (is_replay(job_)) {
+      IEZ_CHECK(read_replay());
+    } else {
+      IEZ_CHECK(read_pattern());
+      IEZ_CHECK(read_striping());
+      IEZ_CHECK(read_collective());
+    }
     IEZ_CHECK(table_.duration("start", job_.start, Zero::allowed));
     IEZ_CHECK(table_.duration("start_spread", job_.start_spread, Zero::allowed));
     IEZ_CHECK(check_sizes());
@@ -95,6 +102,19 @@ class JobReader {
     auto job = sources.trace(trace->text, trace->origin.line == 0 ? file_name : *trace->origin.file);
     if (!job) return with_context(std::move(job).error(), fmt::format("{}: trace of [[job]]", to_string(trace->origin)));
     job_ = *std::move(job);
+    return {};
+  }
+
+  // Striping that the table states is that of all files, whatever they were recorded with: what if?
+  Result<void> read_replay() {
+    for (const std::string_view key : kPatternKeys) {
+      if (table_.get(key) != nullptr) return table_.bad(key, "none: the files of the trace tell it");
+    }
+    IEZ_CHECK(read_striping());
+    for (sim::ReplayedFile& file : job_.files) {
+      if (table_.get("stripe_count") != nullptr) file.striping.count = job_.striping.count;
+      if (table_.get("stripe_size") != nullptr) file.striping.size = job_.striping.size;
+    }
     return {};
   }
 

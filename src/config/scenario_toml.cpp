@@ -90,10 +90,9 @@ class ScenarioReader {
     for (const Node& node : jobs) {
       const TableReader reader(node, "[[job]]");
       IEZ_TRY(sim::Job job, read_job(reader, scenario_.machine, sources_, file_name_));
-      const std::uint64_t files = job.pattern.mode == sim::FileMode::shared ? 1 : job.processes;
       processes += job.processes;
-      objects = saturating_add(objects, files * job.pattern.files * job.striping.count);
-      bytes += total_bytes(job).count;
+      objects = saturating_add(objects, object_count(job));
+      bytes = saturating_add(bytes, total_bytes(job).count);
       const auto too_much = [&](std::uint64_t found, std::string_view what, std::uint64_t most) {
         return reader.wrong(node.origin, Errc::limit,
                             fmt::format("[[job]]: found {} {} in all jobs up to here, expected at most {}", found, what, most));

@@ -51,8 +51,9 @@ struct ScenarioSources {
 
   std::vector<std::string> machines;  // that are shipped
 
-  // A job (kind = "trace") out of a recorded trace, given as for load; its processes and pattern are used, and the keys of the
-  // job's table win over them. None: such jobs are refused.
+  // A job (kind = "trace") out of a recorded trace, given as for load; its processes, and its files or its pattern, are used. The
+  // keys of the job's table win over them: of a job with files those of the name, processes, striping and start, and there are no
+  // others. None: such jobs are refused.
   std::function<Result<sim::Job>(std::string_view name, std::string_view from)> trace;
 };
 

@@ -354,6 +354,42 @@ TEST(Scenario, Traces) {
   EXPECT_EQ(scenario.error().message, "override 'job.0.trace=b.csv': trace of [[job]]: not a trace");
 }
 
+TEST(Scenario, RecordedFilesKeepTheirStripingUnlessTheTableStatesOne) {
+  ScenarioSources recorded = sources({});
+  recorded.trace = [](std::string_view, std::string_view) -> Result<sim::Job> {
+    return sim::Job{.name = "recorded",
+                    .processes = 2,
+                    .files = {{.name = "a", .written = {.bytes = {5}}, .striping = {.count = 2, .size = Bytes::mib(4)}},
+                              {.name = "b", .read = {.bytes = {6}}, .rank = 1}}};
+  };
+  const auto files = [&](std::string_view lines) {
+    const std::string text = fmt::format("machine = \"small\"\n[[job]]\nkind = \"trace\"\ntrace = \"a.csv\"\n{}", lines);
+    return parse_scenario(text, "s.toml", recorded);
+  };
+  const auto as_recorded = files("start = \"2s\"");
+  ASSERT_TRUE(as_recorded) << as_recorded.error().message;
+  const sim::Job& job = as_recorded->jobs[0];
+  EXPECT_EQ(job.start, std::chrono::seconds(2));
+  EXPECT_EQ(job.processes, 2U);
+  EXPECT_EQ(job.files[0].striping.count, 2U);
+  EXPECT_EQ(job.files[0].striping.size, Bytes::mib(4));
+  EXPECT_EQ(job.files[1].striping.count, 1U);
+  const auto counted = files("stripe_count = 2");
+  ASSERT_TRUE(counted) << counted.error().message;
+  EXPECT_EQ(counted->jobs[0].files[1].striping.count, 2U);
+  EXPECT_EQ(counted->jobs[0].files[0].striping.size, Bytes::mib(4)) << "only what is stated";
+  const auto sized = files("stripe_size = \"64KiB\"");
+  ASSERT_TRUE(sized) << sized.error().message;
+  EXPECT_EQ(sized->jobs[0].files[0].striping.size, Bytes::kib(64));
+  EXPECT_EQ(sized->jobs[0].files[0].striping.count, 2U);
+  for (const std::string_view key : {"mode = \"shared\"", "access = \"read\"", "block = 1", "transfer = 1", "segments = 1",
+                                     "files = 1", "particles = 1", "header = 1", "writers = 1", "exchange = \"1GB/s\""}) {
+    const auto refused = files(key);
+    ASSERT_FALSE(refused) << key;
+    EXPECT_THAT(refused.error().message, HasSubstr("expected none: the files of the trace tell it")) << key;
+  }
+}
+
 TEST(Scenario, Limits) {
   std::string many(kScenario);
   for (int i = 0; i < 300; ++i) many += fmt::format("key{} = 1\n", i);

@@ -3,7 +3,9 @@
 #include <cmath>
 #include <limits>
 
+#include "base/text.hpp"
 #include "placement/policy.hpp"
+#include "sim/replay.hpp"
 #include "sim/simulation.hpp"
 
 namespace iez::sim {
@@ -11,6 +13,7 @@ namespace {
 
 constexpr std::uint64_t kMostProcesses = 10'000'000;
 constexpr std::uint64_t kMostObjects = 100'000'000;
+constexpr std::uint64_t kMostTurns = 200'000'000;
 constexpr std::uint64_t kMostSamples = 10'000'000;
 constexpr double kSlowest = 1024;  // bytes a second
 constexpr Duration kLongest = std::chrono::hours(100'000);
@@ -62,10 +65,42 @@ Result<void> check_servers(const Machine& machine) {
   return {};
 }
 
-Result<void> check_job(const Job& job, const Machine& machine) {
+Result<void> check_file(const ReplayedFile& file, const Job& job, std::uint32_t targets) {
+  const auto of_file = [&](std::string_view rest) {
+    return wrong(fmt::format("job '{}': file '{}': {}", job.name, text::printable(file.name), rest));
+  };
+  if (file.written.bytes.count == 0 && file.read.bytes.count == 0) return of_file("neither written nor read; leave it out");
+  if (file.written.transfer.count == 0 || file.read.transfer.count == 0)
+    return of_file("its transfer is 0 bytes; it is at least 1");
+  if (file.striping.count == 0 || file.striping.size.count == 0)
+    return of_file("its stripe count and stripe size are at least 1");
+  if (file.striping.count > targets)
+    return of_file(fmt::format("has {} stripes, but the machine has {} targets; state the stripe_count of the job",
+                               file.striping.count, targets));
+  if (file.striping.size.count > kMostBytes / file.striping.count) return of_file("its stripes are larger than 4 EiB together");
+  if (file.ranks == 0) return of_file("no process uses it; at least one does");
+  if (std::uint64_t{file.rank} + file.ranks > job.processes)
+    return of_file(fmt::format("is used by rank {}, but the job has {} processes, the first of them rank 0",
+                               std::uint64_t{file.rank} + file.ranks - 1, job.processes));
+  if (!is_time(file.not_before)) return of_file("begins before the job, or more than 100,000 hours after it");
+  return {};
+}
+
+Result<void> check_replay(const Job& job, const Machine& machine) {
   const auto of_job = [&job](std::string_view rest) { return wrong(fmt::format("job '{}': {}", job.name, rest)); };
-  if (job.processes == 0) return of_job("processes is 0; a job has at least one");
-  if (job.processes > kMostProcesses) return of_job(fmt::format("{} processes; at most {}", job.processes, kMostProcesses));
+  std::uint64_t turns = 0;
+  for (const ReplayedFile& file : job.files) {
+    IEZ_CHECK(check_file(file, job, target_count(machine)));
+    turns = saturating_add(turns, most_turns(file));
+  }
+  if (total_bytes(job).count > kMostBytes) return of_job("moves more than 4 EiB");
+  if (turns > kMostTurns) return of_job(fmt::format("its processes open files more than {} times", kMostTurns / 2));
+  if (job.collective.writers > 0) return of_job("writers are for a pattern, not for recorded files");
+  return {};
+}
+
+Result<void> check_pattern(const Job& job, const Machine& machine) {
+  const auto of_job = [&job](std::string_view rest) { return wrong(fmt::format("job '{}': {}", job.name, rest)); };
   const Pattern& pattern = job.pattern;
   if (pattern.block.count == 0 || pattern.transfer.count == 0 || pattern.segments == 0 || pattern.files == 0)
     return of_job("block, transfer, segments and files are at least 1");
@@ -75,14 +110,19 @@ Result<void> check_job(const Job& job, const Machine& machine) {
   if (job.striping.count == 0 || job.striping.size.count == 0) return of_job("stripe_count and stripe_size are at least 1");
   if (job.striping.count > target_count(machine))
     return of_job(fmt::format("stripe_count is {}, but the machine has {} targets", job.striping.count, target_count(machine)));
-  const double files =
-      static_cast<double>(pattern.files) * (pattern.mode == FileMode::shared ? 1.0 : static_cast<double>(job.processes));
-  if (files * job.striping.count > static_cast<double>(kMostObjects))
-    return of_job(fmt::format("has more than {} objects", kMostObjects));
-  if (!is_time(job.start) || !is_time(job.start_spread))
-    return of_job("start or start_spread is negative, or longer than 100,000 hours");
   if (job.collective.writers > 0 && pattern.mode != FileMode::shared) return of_job("writers are for a shared file");
   if (job.collective.writers > job.processes) return of_job("has more writers than processes");
+  return {};
+}
+
+Result<void> check_job(const Job& job, const Machine& machine) {
+  const auto of_job = [&job](std::string_view rest) { return wrong(fmt::format("job '{}': {}", job.name, rest)); };
+  if (job.processes == 0) return of_job("processes is 0; a job has at least one");
+  if (job.processes > kMostProcesses) return of_job(fmt::format("{} processes; at most {}", job.processes, kMostProcesses));
+  IEZ_CHECK(is_replay(job) ? check_replay(job, machine) : check_pattern(job, machine));
+  if (object_count(job) > kMostObjects) return of_job(fmt::format("has more than {} objects", kMostObjects));
+  if (!is_time(job.start) || !is_time(job.start_spread))
+    return of_job("start or start_spread is negative, or longer than 100,000 hours");
   if (!is_rate(job.collective.exchange)) return of_job("exchange is neither 0 nor at least 1 KiB/s");
   return {};
 }

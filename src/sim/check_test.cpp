@@ -104,5 +104,35 @@ TEST(Check, FilesThatDoNotFitAreAnError) {
   EXPECT_NE(result.error().message.find("balanced"), std::string::npos) << result.error().message;
 }
 
+TEST(Check, NamesTheRecordedFileThatCannotBe) {
+  const std::vector<std::pair<std::function<void(ReplayedFile&)>, std::string>> cases = {
+      {[](ReplayedFile& f) { f.written.bytes = {}; }, "job 'job': file '/s/a': neither written nor read"},
+      {[](ReplayedFile& f) { f.written.transfer = {}; }, "file '/s/a': its transfer is 0 bytes"},
+      {[](ReplayedFile& f) { f.striping.count = 0; }, "file '/s/a': its stripe count"},
+      {[](ReplayedFile& f) { f.striping.size = {}; }, "file '/s/a': its stripe count"},
+      {[](ReplayedFile& f) { f.striping.size = {std::uint64_t{1} << 63U}; }, "file '/s/a': its stripes are larger than 4 EiB"},
+      {[](ReplayedFile& f) { f.striping.count = 2; }, "file '/s/a': has 2 stripes, but the machine has 1 targets"},
+      {[](ReplayedFile& f) { f.ranks = 0; }, "file '/s/a': no process uses it"},
+      {[](ReplayedFile& f) { f.rank = 3; }, "file '/s/a': is used by rank 3, but the job has 3 processes"},
+      {[](ReplayedFile& f) { f.ranks = ~std::uint32_t{0}; }, "file '/s/a': is used by rank 4294967296"},
+      {[](ReplayedFile& f) { f.not_before = Duration(-1); }, "file '/s/a': begins before the job"},
+      {[](ReplayedFile& f) { f.not_before = Duration::max(); }, "file '/s/a': begins before the job"},
+      {[](ReplayedFile& f) { f.read.bytes = {std::uint64_t{1} << 62U}; }, "moves more than 4 EiB"},
+  };
+  Scenario good = small_scenario(3, 1);
+  good.jobs[0].files = {{.name = "/s/b", .read = {.bytes = {1}}}, {.name = "/s/a", .written = {.bytes = {5}}, .rank = 2}};
+  ASSERT_TRUE(check(good));
+  for (const auto& [spoil, expected] : cases) {
+    Scenario scenario = good;
+    spoil(scenario.jobs[0].files[1]);
+    const auto result = check(scenario);
+    ASSERT_FALSE(result) << expected;
+    EXPECT_EQ(result.error().code, Errc::invalid_argument);
+    EXPECT_NE(result.error().message.find(expected), std::string::npos) << result.error().message;
+  }
+  good.jobs[0].collective.writers = 1;
+  EXPECT_FALSE(check(good));
+}
+
 }  // namespace
 }  // namespace iez::sim

@@ -51,20 +51,25 @@ void Clients::add_job(const Scenario& scenario, std::size_t number, std::uint32_
   const bool collective = job.collective.writers > 0;
   JobState state{.shape = shape_of(job, machine.client.rpc_size),
                  .ns_per_byte = ns_per_byte(collective ? job.collective.exchange : machine.client.process_rate),
-                 .read = job.pattern.access == Access::read,
                  .shared = job.pattern.mode == FileMode::shared,
-                 .first_object = objects_.first[number]};
-  state.processes = state.shape.writers;
+                 .first_object = objects_.first[number],
+                 .start = job.start};
+  if (is_replay(job)) state.shape.replay = &replays_.emplace_back(job);
+  const Replay* const replay = state.shape.replay;
+  const std::uint32_t ranks = state.shape.writers;
   const auto nodes = static_cast<std::uint32_t>(divide_up(job.processes, machine.client.processes_per_node));
-  for (std::uint32_t rank = 0; rank < state.processes; ++rank) {
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    const AccessCursor cursor(state.shape, rank);
+    if (replay != nullptr && cursor.done(state.shape)) continue;  // did no I/O when it was recorded
+    ++state.processes;
     // Writers of a collective are spread over the nodes of the job; the rest fill node after node.
     const std::uint32_t node = collective ? rank % nodes : rank / machine.client.processes_per_node;
-    processes_.push_back({.cursor = AccessCursor(state.shape, rank),
-                          .job = static_cast<std::uint32_t>(number),
-                          .rank = rank,
-                          .node = (first_node + node) % machine.nodes});
-    const double share = static_cast<double>(rank) / static_cast<double>(state.processes);
-    starts_.push_back(job.start + whole_ns(static_cast<double>(job.start_spread.count()) * share));
+    processes_.push_back(
+        {.cursor = cursor, .job = static_cast<std::uint32_t>(number), .rank = rank, .node = (first_node + node) % machine.nodes});
+    const double share = static_cast<double>(rank) / static_cast<double>(ranks);
+    Duration start = job.start + whole_ns(static_cast<double>(job.start_spread.count()) * share);
+    if (replay != nullptr) start = std::max(start, job.start + replay->at(cursor.turn()).not_before);
+    starts_.push_back(start);
   }
   first_node = (first_node + nodes) % machine.nodes;
   jobs_.push_back(state);
@@ -83,24 +88,43 @@ void Clients::begin() {
   }
 }
 
-// Opens its file, which waits for its turn at the metadata server, and then makes data.
+// When the next file of the process is open: it waits for its turn at the metadata server.
+Duration Clients::opened(const Process& process, const JobState& job) {
+  const Replay* const replay = job.shape.replay;
+  bool creates = job.shape.pattern.access == Access::write && (!job.shared || process.rank == 0);
+  if (replay != nullptr) {
+    const std::uint32_t turn = process.cursor.turn();
+    if (!replay->opens(process.rank, turn)) return events_.now();
+    creates = !replay->at(turn).read && process.rank == replay->at(turn).first_rank;
+  }
+  const MetadataModel& metadata = scenario_.machine.metadata;
+  metadata_free_ =
+      std::max(metadata_free_, events_.now()) + (creates ? metadata.create : metadata.open) / std::max(metadata.threads, 1U);
+  return metadata_free_;
+}
+
+// Opens its file, and then makes data.
 void Clients::start(std::uint32_t number) {
   Process& process = processes_[number];
   const JobState& job = jobs_[process.job];
-  const MetadataModel& metadata = scenario_.machine.metadata;
-  const bool creates = !job.read && (!job.shared || process.rank == 0);
-  const Duration now = events_.now();
-  const Duration opened =
-      std::max(metadata_free_, now) + (creates ? metadata.create : metadata.open) / std::max(metadata.threads, 1U);
-  metadata_free_ = opened;
+  const Duration open = opened(process, job);
   if (process.cursor.done(job.shape)) {
     process.made_all = true;
     finish_if_done(number);
     return;
   }
   process.piece = process.cursor.next(job.shape);
-  const Duration made = opened + whole_ns(job.ns_per_byte * static_cast<double>(process.piece.bytes));
-  events_.put(made, EventKind::produce, number, 0);
+  events_.put(open + whole_ns(job.ns_per_byte * static_cast<double>(process.piece.bytes)), EventKind::produce, number, 0);
+}
+
+// The end of a recorded file. What it reads is there, and the time of the next has come, before it opens that.
+void Clients::go_on(std::uint32_t number) {
+  Process& process = processes_[number];
+  process.made_all = process.piece.read && process.pending > 0;
+  if (process.made_all) return;
+  const JobState& job = jobs_[process.job];
+  const Duration not_before = job.start + job.shape.replay->at(process.cursor.turn()).not_before;
+  events_.put(std::max(events_.now(), not_before), EventKind::start, number, 0);
 }
 
 // Hands over the piece that is made, and begins the next, for as long as that takes no time.
@@ -112,6 +136,7 @@ void Clients::produce(std::uint32_t number) {
       process.made_all = true;
       return;
     }
+    if (job.shape.replay != nullptr && process.cursor.at_start_of_turn()) return go_on(number);
     process.piece = process.cursor.next(job.shape);
     if (job.ns_per_byte > 0) {
       const Duration made = events_.now() + whole_ns(job.ns_per_byte * static_cast<double>(process.piece.bytes));
@@ -124,7 +149,9 @@ void Clients::produce(std::uint32_t number) {
 void Clients::find_import(Process& process) {
   const JobState& job = jobs_[process.job];
   const std::uint32_t file = job.shared ? process.piece.file : process.rank * job.shape.pattern.files + process.piece.file;
-  const std::uint32_t object = job.first_object + file * job.shape.striping.count + process.piece.stripe;
+  const std::uint32_t before =
+      job.shape.replay == nullptr ? file * job.shape.striping.count : job.shape.replay->first_object(process.piece.file);
+  const std::uint32_t object = job.first_object + before + process.piece.stripe;
   if (object == process.object) return;
   process.object = object;
   const std::uint32_t target = objects_.objects[object].target;
@@ -160,7 +187,7 @@ bool Clients::hand_over(std::uint32_t number) {
   rpc.process = number;
   rpc.target = import.target;
   rpc.object = process.object;
-  rpc.read = jobs_[process.job].read;
+  rpc.read = process.piece.read;
   ++process.pending;
   import.cached_bytes += process.piece.bytes;
   ++import.queued;
@@ -242,7 +269,9 @@ bool Clients::has_room(const Import& import, std::uint64_t bytes) const {
 
 void Clients::finish_if_done(std::uint32_t number) {
   const Process& process = processes_[number];
-  if (process.made_all && process.pending == 0) listener_.process_finished(process.job);
+  if (!process.made_all || process.pending > 0) return;
+  if (!process.cursor.done(jobs_[process.job].shape)) return go_on(number);
+  listener_.process_finished(process.job);
 }
 
 unsigned Clients::wanted(std::uint32_t number) {

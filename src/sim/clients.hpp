@@ -66,7 +66,7 @@ class Clients {
     std::uint32_t object = kNone;
     std::uint32_t import = kNone;  // to the target of that object
     std::uint32_t next_blocked = kNone;
-    bool made_all = false;
+    bool made_all = false;  // all there is, or all of a file that it has to read before it goes on
   };
 
   // A node's connection to a target.
@@ -88,9 +88,9 @@ class Clients {
     AccessCursor::Shape shape;
     std::uint32_t processes = 0;  // that do the I/O
     double ns_per_byte = 0;       // at which a process makes data
-    bool read = false;
     bool shared = false;
     std::uint32_t first_object = 0;
+    Duration start{};
   };
 
   struct Deadline {
@@ -100,6 +100,8 @@ class Clients {
   };
 
   void add_job(const Scenario& scenario, std::size_t number, std::uint32_t& first_node);
+  [[nodiscard]] Duration opened(const Process& process, const JobState& job);
+  void go_on(std::uint32_t number);
   bool hand_over(std::uint32_t number);
   void find_import(Process& process);
   void send(Import& import);
@@ -114,6 +116,7 @@ class Clients {
   RpcPool& rpcs_;
   Listener& listener_;
   ObjectTable objects_;
+  std::deque<Replay> replays_;  // stay where they are: jobs point to them
   std::vector<JobState> jobs_;
   std::vector<Process> processes_;
   std::vector<Duration> starts_;

@@ -16,8 +16,15 @@ namespace {
 constexpr Bytes kUnlimited{std::uint64_t{1} << 55U};
 constexpr std::uint64_t kGap = 1;  // between objects: the end of one is not the start of the next
 
-std::uint64_t files_of(const Job& job) {
-  return job.pattern.mode == FileMode::shared ? job.pattern.files : std::uint64_t{job.pattern.files} * job.processes;
+struct FileShape {
+  std::uint64_t bytes = 0;
+  Striping striping;
+};
+
+FileShape file_of(const Job& job, std::uint64_t number) {
+  if (!is_replay(job)) return {.bytes = file_bytes(job).count, .striping = job.striping};
+  const ReplayedFile& file = job.files[number];
+  return {.bytes = file_bytes(file).count, .striping = file.striping};
 }
 
 Bytes capacity_of(const ServerGroup& group) { return group.target.capacity.count > 0 ? group.target.capacity : kUnlimited; }
@@ -86,12 +93,14 @@ Result<ObjectTable> place_objects(const Scenario& scenario, Rng& rng) {
   const auto order = in_order_of_start(scenario.jobs);
   std::vector<placement::Demand> demands;
   std::uint64_t files = 0;
-  for (const Job& job : scenario.jobs) files += files_of(job);
+  for (const Job& job : scenario.jobs) files += file_count(job);
   demands.reserve(files);
   for (const std::size_t number : order) {
     const Job& job = scenario.jobs[number];
-    const Bytes largest{object_bytes(file_bytes(job).count, job.striping, 0)};
-    demands.insert(demands.end(), files_of(job), placement::Demand{.object_bytes = largest, .count = job.striping.count});
+    for (std::uint64_t file = 0; file < file_count(job); ++file) {
+      const auto [bytes, striping] = file_of(job, file);
+      demands.push_back({.object_bytes = Bytes{object_bytes(bytes, striping, 0)}, .count = striping.count});
+    }
   }
   const model::Cluster cluster = cluster_of(scenario.machine);
   IEZ_TRY(const auto targets, placement::make_targets(cluster, {}));
@@ -112,14 +121,15 @@ Result<ObjectTable> place_objects(const Scenario& scenario, Rng& rng) {
   for (const std::size_t number : order) {
     const Job& job = scenario.jobs[number];
     table.first[number] = static_cast<std::uint32_t>(table.objects.size());
-    for (std::uint64_t file = 0; file < files_of(job); ++file, ++demand) {
+    for (std::uint64_t file = 0; file < file_count(job); ++file, ++demand) {
+      const auto [bytes, striping] = file_of(job, file);
       const auto chosen = assignment.of(demand);
-      if (chosen.size() != job.striping.count)
+      if (chosen.size() != striping.count)
         return fail(Errc::limit, fmt::format("policy {} gives file {} of job {} only {} of {} stripes", scenario.placement, file,
-                                             job.name, chosen.size(), job.striping.count));
-      for (std::uint32_t stripe = 0; stripe < job.striping.count; ++stripe) {
+                                             job.name, chosen.size(), striping.count));
+      for (std::uint32_t stripe = 0; stripe < striping.count; ++stripe) {
         table.objects.push_back({.target = chosen[stripe]});
-        sizes.push_back(object_bytes(file_bytes(job).count, job.striping, stripe));
+        sizes.push_back(object_bytes(bytes, striping, stripe));
       }
     }
   }

@@ -25,7 +25,7 @@ struct Object {
 
 struct ObjectTable {
   std::vector<Object> objects;
-  std::vector<std::uint32_t> first;  // of each job: object `stripe` of its file f is objects[first + f * stripe count + stripe]
+  std::vector<std::uint32_t> first;      // of each job: those of its files follow, file after file, each stripe after stripe
   std::vector<std::uint32_t> on_target;  // objects of each target
 };
 

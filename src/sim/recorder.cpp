@@ -26,6 +26,7 @@ Recorder::Recorder(const Scenario& scenario, std::vector<std::uint32_t> left)
   for (std::size_t i = 0; i < jobs_.size(); ++i) {
     jobs_[i].name = scenario.jobs[i].name;
     jobs_[i].started = scenario.jobs[i].start;
+    jobs_[i].replayed_files = scenario.jobs[i].files.size();
   }
 }
 
@@ -47,10 +48,11 @@ void Recorder::served(Duration now, Duration latency, std::uint32_t process, std
   if (stable_open_) stable_latency_.add(latency);
 }
 
-void Recorder::acknowledged(std::uint32_t job, std::uint64_t bytes) {
+void Recorder::acknowledged(std::uint32_t job, std::uint64_t bytes, bool read) {
   bytes_ += bytes;
   interval_bytes_ += bytes;
   jobs_[job].bytes += Bytes{bytes};
+  if (read) jobs_[job].read += Bytes{bytes};
   if (stable_open_) stable_bytes_ += bytes;
 }
 

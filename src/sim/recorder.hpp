@@ -19,7 +19,7 @@ class Recorder {
 
   // A request of the job has been served; the first of its process ends the start of that process.
   void served(Duration now, Duration latency, std::uint32_t process, std::uint32_t job, bool useless);
-  void acknowledged(std::uint32_t job, std::uint64_t bytes);
+  void acknowledged(std::uint32_t job, std::uint64_t bytes, bool read);
   void process_finished(Duration now, std::uint32_t job);
 
   // Ends an interval. The fields of `state` that the recorder does not know itself are given.

@@ -38,6 +38,8 @@ struct Sample {
 struct JobResult {
   std::string name;
   Bytes bytes;                       // acknowledged
+  Bytes read;                        // of these; the rest is written
+  std::uint64_t replayed_files = 0;  // 0: the job follows a pattern
   Duration started{};                // of its first process
   std::optional<Duration> finished;  // of its last one; none: the run ended before
   BytesPerSecond bandwidth;          // bytes over the time from start to finish (or end of the run)

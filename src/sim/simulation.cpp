@@ -158,7 +158,8 @@ void Run::finish(std::uint32_t target) {
 
 void Run::reply(std::uint32_t number) {
   const std::uint32_t job = clients_.job_of(rpcs_[number].process);
-  recorder_.acknowledged(job, clients_.reply(number));
+  const bool read = rpcs_[number].read;
+  recorder_.acknowledged(job, clients_.reply(number), read);
 }
 
 void Run::tick() {

@@ -1,4 +1,5 @@
-// What runs on a simulated machine: jobs, each a number of processes with one pattern of access.
+// What runs on a simulated machine: jobs, each a number of processes that follow one pattern of access, or do again what was
+// recorded of a run, file by file.
 //
 // Thread safety: plain values.
 #pragma once
@@ -41,18 +42,49 @@ struct Collective {
   BytesPerSecond exchange;    // at which one writer collects
 };
 
+// What all processes together wrote to a recorded file, or read of it. They have parts of equal size, in the order of ranks: each
+// one part of the file or, if strided, one transfer after the other in turn, as IOR has it with blocks of one transfer.
+struct Movement {
+  Bytes bytes;
+  Bytes transfer = Bytes::mib(1);  // of one call
+  bool strided = false;
+};
+
+// A file of a recorded run, of processes `rank` to `rank + ranks - 1`. What was written comes before what was read; both begin at
+// the start of the file, which is as large as the more of the two.
+struct ReplayedFile {
+  std::string name;  // for messages
+  Movement written;
+  Movement read;
+  std::uint32_t rank = 0;
+  std::uint32_t ranks = 1;
+  Striping striping;
+  Duration not_before{};  // after the start of the job
+};
+
 struct Job {
   std::string name;
   std::uint32_t processes = 1;
-  Pattern pattern;
-  Striping striping;
+  Pattern pattern;    // where no files are listed
+  Striping striping;  // likewise
+  // To be replayed: a process does those of its rank one after the other, in this order. What it reads is there, and what it
+  // writes is in the cache, before it opens the next.
+  std::vector<ReplayedFile> files;
   Collective collective;
   Duration start{};         // when its first process starts
   Duration start_spread{};  // until its last one does; evenly
 };
 
-Bytes bytes_per_process(const Job& job);
+inline bool is_replay(const Job& job) { return !job.files.empty(); }
+
 Bytes total_bytes(const Job& job);
+std::uint64_t file_count(const Job& job);
+std::uint64_t object_count(const Job& job);  // stripes of all files; as many as fit in 64 bits, if more
+
+// Of a job with a pattern.
+Bytes bytes_per_process(const Job& job);
 Bytes file_bytes(const Job& job);  // of one file
+
+Bytes file_bytes(const ReplayedFile& file);
 
 }  // namespace iez::sim

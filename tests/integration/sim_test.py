@@ -236,8 +236,58 @@ class Run(Case):
         path = self.file("traced.toml", f'machine = "iez-testbed"\n[[job]]\nkind = "trace"\ntrace = "{trace.name}"\n')
         [one] = self.document("run", path)["runs"]
         self.assertEqual(one["bytes"], 80 * MIB)
+        self.assertEqual([(job["replayed_files"], job["read_bytes"]) for job in one["jobs"]], [(4, 0)])
+        [wide] = self.document("run", path, "--set", "job.0.stripe_count=all")["runs"]
+        self.assertEqual(wide["bytes"], 80 * MIB)
+        self.assertGreater(wide["targets"]["positionings"], one["targets"]["positionings"])
+        self.assert_refused(1, ["job.0.block", "the files of the trace tell it"], "run", path, "--set", "job.0.block=1MiB")
+        self.assert_refused(1, ["/scratch/out.3", "rank 3", "3 processes"], "run", path, "--set", "job.0.processes=3")
+        trace.write_text(trace.read_text(encoding="utf-8").replace(",2,1,4", ",16,1,4"), encoding="utf-8")
+        self.assert_refused(1, ["/scratch/out.1", "16 stripes", "15 targets", "stripe_count"], "run", path)
         trace.write_text("file_name,write_bytes,stripe_count,mpi_rank,communicator_size\n", encoding="utf-8")
         self.assert_refused(1, ["traced.toml:4", "run.csv", "no file with data"], "run", path)
+
+    def test_a_recorded_run_moves_what_it_moved(self):
+        # What the Darshan logs hold, by the program that only counts.
+        for name, files in {"app_readAB_writeC-3.21": 3, "ior_hdf5_example-3.21": 1, "macsio-3.21": 3,
+                            "noposixopens-3.10": 3}.items():
+            with self.subTest(name):
+                log = ROOT / "tests/fixtures/darshan" / f"{name}.txt"
+                shown = subprocess.run([IEZ, "trace", "export", log], check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                       text=True, timeout=120).stdout
+                rows = [row for row in csv.DictReader(shown.splitlines()) if int(row["write_bytes"]) + int(row["read_bytes"] or 0) > 0]
+                written, read = (sum(int(row[key] or 0) for row in rows) for key in ("write_bytes", "read_bytes"))
+                path = self.file("recorded.toml", f'machine = "iez-testbed"\ninterval = "10s"\n[[job]]\nkind = "trace"\ntrace = "{log}"\n')
+                [one] = self.document("run", path)["runs"]
+                [job] = one["jobs"]
+                self.assertEqual(job["replayed_files"], len(rows))
+                self.assertEqual(len(rows), files)
+                self.assertEqual((job["bytes"], job["read_bytes"]), (written + read, read))
+                self.assertEqual(one["targets"]["bytes"], written + read)
+                run_start = json.loads(subprocess.run([IEZ, "trace", "show", log, "--json"], check=True, stdout=subprocess.PIPE,
+                                                      stderr=subprocess.DEVNULL, timeout=120).stdout)["start_ns"]
+                self.assertGreater(one["time_s"], max(int(row["first_ns"]) - run_start for row in rows) / 1e9)
+                self.assertEqual(self.text("run", path), self.text("run", path))
+
+    def test_one_large_file_is_not_eight_of_the_mean(self):
+        header = "file_name,write_bytes,stripe_count,mpi_rank,communicator_size\n"
+        ends = []
+        for sizes in ([8] * 8, [1] * 7 + [57]):
+            self.file("run.csv", header + "".join(f"/scratch/out.{rank},{mib * MIB},1,{rank},8\n" for rank, mib in enumerate(sizes)))
+            path = self.file("traced.toml", 'machine = "iez-testbed"\n[[job]]\nkind = "trace"\ntrace = "run.csv"\n')
+            [one] = self.document("run", path)["runs"]
+            self.assertEqual(one["bytes"], 64 * MIB)
+            ends.append(one["time_s"])
+        self.assertGreater(ends[1], 3 * ends[0])
+        self.assertGreater(ends[1], 57 * MIB / 120e6)  # what its one target takes
+
+    def test_recorded_times_are_kept(self):
+        self.file("run.csv", "file_name,write_bytes,stripe_count,mpi_rank,communicator_size,first_ns\n"
+                  + "".join(f"/scratch/step.{step},{MIB},1,0,1,{(1000 + 7 * step) * 10**9}\n" for step in range(3)))
+        path = self.file("traced.toml", 'machine = "iez-testbed"\n[[job]]\nkind = "trace"\ntrace = "run.csv"\n')
+        [one] = self.document("run", path, "--samples")["runs"]
+        self.assertTrue(14 < one["time_s"] < 15)
+        self.assertEqual([int(sample["time_s"]) for sample in one["samples"] if sample["bytes"] > 0], [1, 8, 14])
 
     def test_more_load_is_not_faster_than_the_disks(self):
         document = self.document("run", self.small(), "--sweep", "job.0.processes=1..64*4")
