@@ -136,8 +136,9 @@ TEST(SimInput, FilesOfATraceComeInTheirOrderAndAtTheirTime) {
   loaded.files[3].first_ns = 98 * kSecond;
   for (std::size_t i = 0; i < 4; ++i) loaded.files[i].name = std::string(1, static_cast<char>('a' + i));
   const auto times = [&loaded] {
+    const auto job = job_of_trace(loaded);
     std::string text;
-    for (const sim::ReplayedFile& file : job_of_trace(loaded).value().files) {
+    for (const sim::ReplayedFile& file : job->files) {
       text += file.name + std::to_string(std::chrono::duration_cast<std::chrono::seconds>(file.not_before).count()) + ' ';
     }
     return text;
