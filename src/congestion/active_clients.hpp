@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/prefetch.hpp"
 #include "base/units.hpp"
 
 namespace iez::congestion {
@@ -22,14 +23,17 @@ class ActiveClients {
   void arrive(std::uint32_t client);
   bool finish(Duration now, std::uint32_t client);  // false: it had nothing pending, and nothing has changed
   void ping(Duration now, std::uint32_t client);
+  void expect(std::uint32_t client) const {  // hint: one of the above comes soon
+    if (client < exports_.size()) prefetch(exports_[client]);
+  }
 
   [[nodiscard]] std::uint32_t count() const { return count_; }
   [[nodiscard]] bool is_active(std::uint32_t client) const;
 
  private:
   struct Export {
-    std::uint64_t pending = 0;
     Duration idle_since{};  // while active and nothing is pending
+    std::uint32_t pending = 0;
     bool active = false;
   };
 

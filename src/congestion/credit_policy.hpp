@@ -58,6 +58,9 @@ class CreditPolicy {
   // A client that does nothing still shows that it lives; the source's law forgets idle clients only then.
   virtual void ping(Duration now, std::uint32_t client) = 0;
 
+  // Hint: a call for this client comes soon, and its row is worth asking for. Changes nothing.
+  virtual void expect(std::uint32_t /*client*/) const {}
+
   [[nodiscard]] virtual ServerView view() const = 0;
 };
 

@@ -20,6 +20,7 @@ class FixedPolicy final : public CreditPolicy {
   void arrive(Duration now, const Request& request) override;
   [[nodiscard]] unsigned finish(Duration now, const Finished& finished) override;
   void ping(Duration now, std::uint32_t client) override;
+  void expect(std::uint32_t client) const override { clients_.expect(client); }
   [[nodiscard]] ServerView view() const override;
 
  private:

@@ -42,12 +42,12 @@ class IopsEstimator {
   void pass(Duration now);
 
   Duration slot_length_;
-  std::array<Slot, kSlots> slots_{};
-  std::size_t current_ = 0;
-  Slot total_;  // of all slots
+  std::size_t current_ = 0;  // slot
+  Slot total_;               // of all slots
   std::uint64_t depth_ = 0;
   Duration last_{};
   bool started_ = false;
+  std::array<Slot, kSlots> slots_{};
 };
 
 }  // namespace iez::congestion

@@ -34,6 +34,7 @@ class RccPolicy final : public CreditPolicy {
   void arrive(Duration now, const Request& request) override;
   [[nodiscard]] unsigned finish(Duration now, const Finished& finished) override;
   void ping(Duration now, std::uint32_t client) override;
+  void expect(std::uint32_t client) const override { clients_.expect(client); }
   [[nodiscard]] ServerView view() const override;
 
   [[nodiscard]] const RccParameters& parameters() const { return parameters_; }

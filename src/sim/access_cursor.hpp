@@ -41,6 +41,8 @@ class AccessCursor {
     return file_ == (shape.replay == nullptr ? shape.pattern.files : shape.replay->first_turn(rank_ + 1));
   }
 
+  [[nodiscard]] std::uint32_t rank() const { return rank_; }
+
   // REQUIRES: not done().
   Piece next(const Shape& shape);
 

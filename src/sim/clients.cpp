@@ -65,7 +65,7 @@ void Clients::add_job(const Scenario& scenario, std::size_t number, std::uint32_
     // Writers of a collective are spread over the nodes of the job; the rest fill node after node.
     const std::uint32_t node = collective ? rank % nodes : rank / machine.client.processes_per_node;
     processes_.push_back(
-        {.cursor = cursor, .job = static_cast<std::uint32_t>(number), .rank = rank, .node = (first_node + node) % machine.nodes});
+        {.cursor = cursor, .job = static_cast<std::uint32_t>(number), .node = (first_node + node) % machine.nodes});
     const double share = static_cast<double>(rank) / static_cast<double>(ranks);
     Duration start = job.start + whole_ns(static_cast<double>(job.start_spread.count()) * share);
     if (replay != nullptr) start = std::max(start, job.start + replay->at(cursor.turn()).not_before);
@@ -91,11 +91,11 @@ void Clients::begin() {
 // When the next file of the process is open: it waits for its turn at the metadata server.
 Duration Clients::opened(const Process& process, const JobState& job) {
   const Replay* const replay = job.shape.replay;
-  bool creates = job.shape.pattern.access == Access::write && (!job.shared || process.rank == 0);
+  bool creates = job.shape.pattern.access == Access::write && (!job.shared || process.cursor.rank() == 0);
   if (replay != nullptr) {
     const std::uint32_t turn = process.cursor.turn();
-    if (!replay->opens(process.rank, turn)) return events_.now();
-    creates = !replay->at(turn).read && process.rank == replay->at(turn).first_rank;
+    if (!replay->opens(process.cursor.rank(), turn)) return events_.now();
+    creates = !replay->at(turn).read && process.cursor.rank() == replay->at(turn).first_rank;
   }
   const MetadataModel& metadata = scenario_.machine.metadata;
   metadata_free_ =
@@ -113,14 +113,14 @@ void Clients::start(std::uint32_t number) {
     finish_if_done(number);
     return;
   }
-  process.piece = process.cursor.next(job.shape);
-  events_.put(open + whole_ns(job.ns_per_byte * static_cast<double>(process.piece.bytes)), EventKind::produce, number, 0);
+  make_piece(process);
+  events_.put(open + whole_ns(job.ns_per_byte * process.bytes), EventKind::produce, number, 0);
 }
 
 // The end of a recorded file. What it reads is there, and the time of the next has come, before it opens that.
 void Clients::go_on(std::uint32_t number) {
   Process& process = processes_[number];
-  process.made_all = process.piece.read && process.pending > 0;
+  process.made_all = process.read && process.pending > 0;
   if (process.made_all) return;
   const JobState& job = jobs_[process.job];
   const Duration not_before = job.start + job.shape.replay->at(process.cursor.turn()).not_before;
@@ -137,24 +137,32 @@ void Clients::produce(std::uint32_t number) {
       return;
     }
     if (job.shape.replay != nullptr && process.cursor.at_start_of_turn()) return go_on(number);
-    process.piece = process.cursor.next(job.shape);
+    make_piece(process);
     if (job.ns_per_byte > 0) {
-      const Duration made = events_.now() + whole_ns(job.ns_per_byte * static_cast<double>(process.piece.bytes));
+      const Duration made = events_.now() + whole_ns(job.ns_per_byte * process.bytes);
       events_.put(made, EventKind::produce, number, 0);
       return;
     }
   }
 }
 
-void Clients::find_import(Process& process) {
+void Clients::make_piece(Process& process) {
   const JobState& job = jobs_[process.job];
-  const std::uint32_t file = job.shared ? process.piece.file : process.rank * job.shape.pattern.files + process.piece.file;
+  const Piece piece = process.cursor.next(job.shape);
+  const std::uint32_t file = job.shared ? piece.file : process.cursor.rank() * job.shape.pattern.files + piece.file;
   const std::uint32_t before =
-      job.shape.replay == nullptr ? file * job.shape.striping.count : job.shape.replay->first_object(process.piece.file);
-  const std::uint32_t object = job.first_object + before + process.piece.stripe;
-  if (object == process.object) return;
+      job.shape.replay == nullptr ? file * job.shape.striping.count : job.shape.replay->first_object(piece.file);
+  const std::uint32_t object = job.first_object + before + piece.stripe;
+  if (object != process.object) process.import = kNone;
   process.object = object;
-  const std::uint32_t target = objects_.objects[object].target;
+  process.place = piece.place;
+  process.bytes = static_cast<std::uint32_t>(piece.bytes);
+  process.read = piece.read;
+}
+
+// Finds or makes the import for the next piece.
+void Clients::find_import(Process& process) {
+  const std::uint32_t target = objects_.objects[process.object].target;
   const std::uint64_t key = (std::uint64_t{process.node} << 32U) | target;
   const auto [place, added] = import_of_.try_emplace(key, static_cast<std::uint32_t>(imports_.size()));
   if (added) {
@@ -167,9 +175,9 @@ void Clients::find_import(Process& process) {
 // False: the cache is full, and the process waits.
 bool Clients::hand_over(std::uint32_t number) {
   Process& process = processes_[number];
-  find_import(process);
+  if (process.import == kNone) find_import(process);
   Import& import = imports_[process.import];
-  if (!has_room(import, process.piece.bytes)) {
+  if (!has_room(import, process.bytes)) {
     process.next_blocked = kNone;
     if (import.first_blocked == kNone) {
       import.first_blocked = number;
@@ -181,15 +189,17 @@ bool Clients::hand_over(std::uint32_t number) {
   }
   const std::uint32_t number_of_rpc = rpcs_.take();
   Rpc& rpc = rpcs_[number_of_rpc];
-  rpc.place = objects_.objects[process.object].base + process.piece.place;
-  rpc.bytes = static_cast<std::uint32_t>(process.piece.bytes);
+  rpc.place = objects_.objects[process.object].base + process.place;
+  rpc.bytes = process.bytes;
   rpc.import = process.import;
   rpc.process = number;
+  rpc.job = process.job;
+  rpc.client = import.client;
   rpc.target = import.target;
   rpc.object = process.object;
-  rpc.read = process.piece.read;
+  rpc.read = process.read;
   ++process.pending;
-  import.cached_bytes += process.piece.bytes;
+  import.cached_bytes += process.bytes;
   ++import.queued;
   import.cached.push(rpcs_, number_of_rpc);
   send(import);
@@ -256,7 +266,7 @@ void Clients::unblock(std::uint32_t import) {
   while (imports_[import].first_blocked != kNone) {
     const std::uint32_t number = imports_[import].first_blocked;
     const Process& process = processes_[number];
-    if (!has_room(imports_[import], process.piece.bytes)) return;
+    if (!has_room(imports_[import], process.bytes)) return;
     imports_[import].first_blocked = process.next_blocked;
     produce(number);
   }
@@ -282,6 +292,13 @@ unsigned Clients::wanted(std::uint32_t number) {
   return static_cast<unsigned>(std::max<std::uint64_t>(client.cache.count / client.rpc_size.count, 1));
 }
 
+void Clients::expect(std::uint32_t import, std::uint32_t process) const {
+  prefetch(imports_[import]);
+  prefetch(processes_[process]);
+}
+
+void Clients::expect_object(std::uint32_t process) const { prefetch(objects_.objects[processes_[process].object]); }
+
 // Gives up on what waits too long and sends it again. The old request goes its way: the server cannot know.
 void Clients::time_out() {
   const Duration now = events_.now();
@@ -299,6 +316,8 @@ void Clients::time_out() {
                     .bytes = old.bytes,
                     .import = old.import,
                     .process = old.process,
+                    .job = old.job,
+                    .client = old.client,
                     .target = old.target,
                     .object = old.object,
                     .serial = serial,

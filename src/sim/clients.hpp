@@ -45,32 +45,35 @@ class Clients {
   std::uint64_t reply(std::uint32_t number);
   void time_out();
 
-  [[nodiscard]] std::uint32_t job_of(std::uint32_t process) const { return processes_[process].job; }
   // Processes of each job that do I/O.
   [[nodiscard]] std::vector<std::uint32_t> process_counts() const;
-  // The number of the node among the clients of its target.
-  [[nodiscard]] std::uint32_t client_of(std::uint32_t import) const { return imports_[import].client; }
   [[nodiscard]] std::uint32_t clients_of(std::uint32_t target) const { return client_counts_[target]; }
   // Credits that the node of this request could use at once: what its cache holds or could hold.
   [[nodiscard]] unsigned wanted(std::uint32_t number);
   [[nodiscard]] std::uint64_t timeouts() const { return timeouts_; }
 
+  // Hints: a reply to this import and process comes soon; then also what the record of the process leads to.
+  void expect(std::uint32_t import, std::uint32_t process) const;
+  void expect_object(std::uint32_t process) const;
+
  private:
-  struct Process {
+  // One cache line.
+  struct alignas(kCacheLine) Process {
     AccessCursor cursor;
-    Piece piece;  // made, and waiting for room
+    std::uint64_t place = 0;  // of the piece that is made, and waits for room: in its object
+    std::uint32_t bytes = 0;  // of that piece: no more than a request
+    std::uint32_t object = kNone;
+    std::uint32_t import = kNone;  // to the target of that object; kNone: not looked up
     std::uint32_t job = 0;
-    std::uint32_t rank = 0;
     std::uint32_t node = 0;
     std::uint32_t pending = 0;  // requests cached or under way
-    std::uint32_t object = kNone;
-    std::uint32_t import = kNone;  // to the target of that object
     std::uint32_t next_blocked = kNone;
+    bool read = false;      // what that piece is
     bool made_all = false;  // all there is, or all of a file that it has to read before it goes on
   };
 
-  // A node's connection to a target.
-  struct Import {
+  // A node's connection to a target. One cache line.
+  struct alignas(kCacheLine) Import {
     RpcQueue cached;
     std::uint64_t cached_bytes = 0;  // in the cache, and on the way
     std::uint32_t queued = 0;        // requests in the cache
@@ -83,6 +86,8 @@ class Clients {
     std::uint32_t first_blocked = kNone;  // processes, in the order they came
     std::uint32_t last_blocked = kNone;
   };
+
+  static_assert(sizeof(Process) == kCacheLine && sizeof(Import) == kCacheLine);
 
   struct JobState {
     AccessCursor::Shape shape;
@@ -103,6 +108,7 @@ class Clients {
   [[nodiscard]] Duration opened(const Process& process, const JobState& job);
   void go_on(std::uint32_t number);
   bool hand_over(std::uint32_t number);
+  void make_piece(Process& process);
   void find_import(Process& process);
   void send(Import& import);
   void dispatch(std::uint32_t number, Import& import);

@@ -11,10 +11,12 @@
 // Thread safety: none.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include "base/prefetch.hpp"
 #include "base/units.hpp"
 
 namespace iez::sim {
@@ -26,7 +28,9 @@ class Elevator {
   struct Entry {
     std::uint64_t place = 0;    // where it starts on the target, bytes
     std::uint32_t request = 0;  // the caller's number
-    Duration since{};           // when it was added
+    std::uint32_t bytes : 31 = 0;
+    std::uint32_t read : 1 = 0;  // 0: write
+    Duration since{};            // when it was added
   };
 
   explicit Elevator(Duration patience) : patience_(patience) {}
@@ -39,7 +43,12 @@ class Elevator {
   // Takes the next request. REQUIRES: not empty().
   Entry take(std::uint64_t head, Duration now);
 
+  // Hint: one of the two above comes soon.
+  void expect() const { prefetch(waiting_.data(), std::min(waiting_.size() * sizeof(Entry), kExpected)); }
+
  private:
+  static constexpr std::size_t kExpected = 512;  // bytes
+
   std::vector<Entry> waiting_;  // ascending by place, then by when they came
   Duration patience_;
   unsigned in_batch_ = 0;

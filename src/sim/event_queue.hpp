@@ -90,6 +90,11 @@ class EventQueue {
     }
   }
 
+  // The event so many behind the next one, as far as it is known by now; else none. What is put may still come before it.
+  const Event<Kind>* ahead(std::size_t steps) const {
+    return steps < near_.size() - near_first_ ? &near_[near_first_ + steps] : nullptr;
+  }
+
   // The next event; now() is its time. REQUIRES: not empty.
   Event<Kind> take() {
     IEZ_ASSERT(size_ > 0);

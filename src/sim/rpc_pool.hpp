@@ -7,18 +7,22 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/prefetch.hpp"
 #include "base/units.hpp"
 
 namespace iez::sim {
 
 inline constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
-struct Rpc {
+// One cache line, with what the server has to know of the client.
+struct alignas(kCacheLine) Rpc {
   std::uint64_t place = 0;   // on the target, bytes
   Duration arrived{};        // at the server
   std::uint32_t bytes = 0;   // a request is far below 4 GiB
   std::uint32_t import = 0;  // kNone: background
   std::uint32_t process = 0;
+  std::uint32_t job = 0;
+  std::uint32_t client = 0;  // the number of the node among the clients of the target
   std::uint32_t target = 0;
   std::uint32_t object = 0;
   std::uint32_t next = kNone;  // in the queue that it is in
@@ -27,6 +31,8 @@ struct Rpc {
   bool read = false;
   bool abandoned = false;  // the client gave up waiting, and sent it again
 };
+
+static_assert(sizeof(Rpc) == kCacheLine);
 
 class RpcPool {
  public:
@@ -75,6 +81,7 @@ class RpcQueue {
   std::uint32_t pop(RpcPool& pool) {
     const std::uint32_t rpc = first_;
     first_ = pool[rpc].next;
+    if (first_ != kNone) prefetch(pool[first_]);
     return rpc;
   }
 

@@ -20,6 +20,13 @@ namespace {
 
 constexpr std::uint64_t kEventsBetweenProgress = 1U << 16U;
 
+// Events between the steps of looking ahead, and before the event itself.
+constexpr std::size_t kFirstAhead = 3;
+constexpr std::size_t kSecondAhead = 6;
+constexpr std::size_t kThirdAhead = 9;
+
+bool is_of_request(EventKind kind) { return kind == EventKind::arrive || kind == EventKind::ready || kind == EventKind::reply; }
+
 class Run final : public Clients::Listener {
  public:
   Run(const Scenario& scenario, ObjectTable objects, Rng& rng)
@@ -37,6 +44,7 @@ class Run final : public Clients::Listener {
 
  private:
   void begin();
+  void look_ahead();
   void handle(const Event<EventKind>& event);
   void arrive(std::uint32_t number);
   void finish(std::uint32_t target);
@@ -78,6 +86,7 @@ RunResult Run::run(const Progress& progress) {
   for (const Job& job : scenario_.jobs) total += static_cast<double>(total_bytes(job).count);
   begin();
   while (!events_.empty() && !recorder_.all_finished()) {
+    look_ahead();
     const auto event = events_.take();
     if (scenario_.until && event.at > *scenario_.until) break;
     handle(event);
@@ -96,6 +105,42 @@ RunResult Run::run(const Progress& progress) {
   result.deepest = deepest_;
   result.events = events_.taken();
   return result;
+}
+
+// Asks for the records of events to come: each points to the next, so that takes several steps, some events apart.
+void Run::look_ahead() {
+  if (const auto* const event = events_.ahead(kThirdAhead)) {
+    if (event->kind == EventKind::disk) {
+      storage_.expect(event->subject);
+    } else if (is_of_request(event->kind)) {
+      prefetch(rpcs_[event->subject]);
+    }
+  }
+  if (const auto* const event = events_.ahead(kSecondAhead)) {
+    if (event->kind == EventKind::disk) {
+      const std::uint32_t number = storage_.current(event->subject);
+      if (number != kNone) prefetch(rpcs_[number]);
+    } else if (event->kind == EventKind::reply) {
+      const Rpc& rpc = rpcs_[event->subject];
+      clients_.expect(rpc.import, rpc.process);
+    } else if (is_of_request(event->kind)) {
+      storage_.expect(rpcs_[event->subject].target);
+    }
+  }
+  if (const auto* const event = events_.ahead(kFirstAhead)) {
+    if (event->kind == EventKind::disk) {
+      const std::uint32_t number = storage_.current(event->subject);
+      if (number == kNone) return;
+      const Rpc& rpc = rpcs_[number];
+      if (rpc.import != kNone) clients_.expect(rpc.import, rpc.process);
+      storage_.expect_request(event->subject, rpc.client);
+    } else if (event->kind == EventKind::reply) {
+      clients_.expect_object(rpcs_[event->subject].process);
+    } else if (is_of_request(event->kind)) {
+      const Rpc& rpc = rpcs_[event->subject];
+      storage_.expect_request(rpc.target, rpc.client);
+    }
+  }
 }
 
 void Run::handle(const Event<EventKind>& event) {
@@ -127,8 +172,7 @@ void Run::handle(const Event<EventKind>& event) {
 
 void Run::arrive(std::uint32_t number) {
   const Rpc& rpc = rpcs_[number];
-  storage_.policy(rpc.target)
-      .arrive(events_.now(), {.client = clients_.client_of(rpc.import), .job = clients_.job_of(rpc.process)});
+  storage_.policy(rpc.target).arrive(events_.now(), {.client = rpc.client, .job = rpc.job});
   storage_.arrive(number);
   deepest_ = std::max(deepest_, storage_.depth());
 }
@@ -141,11 +185,9 @@ void Run::finish(std::uint32_t target) {
     return;
   }
   const Duration now = events_.now();
-  const std::uint32_t job = clients_.job_of(rpc.process);
-  recorder_.served(now, now - rpc.arrived, rpc.process, job, rpc.abandoned);
-  const unsigned credits = storage_.policy(target).finish(now, {.request = {.client = clients_.client_of(rpc.import), .job = job},
-                                                                .arrived = rpc.arrived,
-                                                                .wanted = clients_.wanted(number)});
+  recorder_.served(now, now - rpc.arrived, rpc.process, rpc.job, rpc.abandoned);
+  const unsigned credits = storage_.policy(target).finish(
+      now, {.request = {.client = rpc.client, .job = rpc.job}, .arrived = rpc.arrived, .wanted = clients_.wanted(number)});
   rpc.credits = static_cast<std::uint16_t>(std::min(credits, 0xffffU));
   const NetworkModel& network = scenario_.machine.network;
   Duration delay = network.latency;
@@ -157,7 +199,7 @@ void Run::finish(std::uint32_t target) {
 }
 
 void Run::reply(std::uint32_t number) {
-  const std::uint32_t job = clients_.job_of(rpcs_[number].process);
+  const std::uint32_t job = rpcs_[number].job;
   const bool read = rpcs_[number].read;
   recorder_.acknowledged(job, clients_.reply(number), read);
 }

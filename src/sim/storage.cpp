@@ -13,6 +13,9 @@ double ns_per_byte(BytesPerSecond rate) { return rate.value > 0 ? 1e9 / rate.val
 
 Duration whole_ns(double ns) { return Duration(static_cast<Duration::rep>(std::llround(ns))); }
 
+constexpr std::uint32_t kLargest = 0x7fff'ffff;  // request; check() allows 1 GiB
+constexpr std::size_t kPolicyBytes = 192;        // of a policy's own record, as far as every request needs it
+
 }  // namespace
 
 std::unique_ptr<congestion::CreditPolicy> make_credit_policy(const CongestionLaw& law) {
@@ -27,18 +30,17 @@ Storage::Storage(const Scenario& scenario, Events& events, RpcPool& rpcs) : even
   policies_.reserve(target_count(scenario.machine));
   for (const ServerGroup& group : scenario.machine.servers) {
     for (std::uint32_t i = 0; i < group.count; ++i) {
-      Server server{.threads = group.server.threads,
-                    .first_target = static_cast<std::uint32_t>(targets_.size()),
-                    .target_count = group.targets,
-                    .ns_per_byte = ns_per_byte(group.server.nic_rate),
-                    .cpu = group.server.cpu_per_rpc / group.server.cores};
+      Server server{
+          .threads = group.server.threads,
+          .first_target = static_cast<std::uint32_t>(targets_.size()),
+          .target_count = group.targets,
+          .ns_per_byte = ns_per_byte(group.server.nic_rate),
+          .write_ns_per_byte = ns_per_byte(group.target.write_rate),
+          .read_ns_per_byte = ns_per_byte(group.target.read_rate.value > 0 ? group.target.read_rate : group.target.write_rate),
+          .positioning_ns = static_cast<double>(group.target.positioning.count()),
+          .cpu = group.server.cpu_per_rpc / group.server.cores};
       for (std::uint32_t j = 0; j < group.targets; ++j) {
-        Target target{.elevator = Elevator(group.target.patience), .server = static_cast<std::uint32_t>(servers_.size())};
-        target.write_ns_per_byte = ns_per_byte(group.target.write_rate);
-        target.read_ns_per_byte =
-            group.target.read_rate.value > 0 ? ns_per_byte(group.target.read_rate) : target.write_ns_per_byte;
-        target.positioning_ns = static_cast<double>(group.target.positioning.count());
-        targets_.push_back(std::move(target));
+        targets_.push_back({.elevator = Elevator(group.target.patience), .server = static_cast<std::uint32_t>(servers_.size())});
         policies_.push_back(make_credit_policy(scenario.congestion));
       }
       servers_.push_back(server);
@@ -85,7 +87,9 @@ void Storage::fill_threads(Server& server) {
 
 void Storage::ready(std::uint32_t rpc) {
   const std::uint32_t number = rpcs_[rpc].target;
-  targets_[number].elevator.add({.place = rpcs_[rpc].place, .request = rpc, .since = events_.now()});
+  const Rpc& it = rpcs_[rpc];
+  targets_[number].elevator.add(
+      {.place = it.place, .request = rpc, .bytes = it.bytes & kLargest, .read = it.read ? 1U : 0U, .since = events_.now()});
   start_disk(number);
 }
 
@@ -93,13 +97,13 @@ void Storage::start_disk(std::uint32_t number) {
   Target& target = targets_[number];
   if (target.current != kNone || target.elevator.empty() || !(target.speed > 0)) return;
   const Elevator::Entry next = target.elevator.take(target.head, events_.now());
-  const Rpc& rpc = rpcs_[next.request];
-  double ns = (rpc.read ? target.read_ns_per_byte : target.write_ns_per_byte) * rpc.bytes;
+  const Server& server = servers_[target.server];
+  double ns = (next.read != 0 ? server.read_ns_per_byte : server.write_ns_per_byte) * next.bytes;
   if (next.place != target.head) {
-    ns += target.positioning_ns;
+    ns += server.positioning_ns;
     ++target.result.positionings;
   }
-  target.head = next.place + rpc.bytes;
+  target.head = next.place + next.bytes;
   target.current = next.request;
   const Duration time = whole_ns(ns / target.speed);
   target.result.busy += time;
@@ -119,6 +123,17 @@ std::uint32_t Storage::finish(std::uint32_t number) {
   fill_threads(server);
   start_disk(number);
   return rpc;
+}
+
+void Storage::expect(std::uint32_t target) const {
+  prefetch(targets_[target]);
+  prefetch(policies_[target].get(), kPolicyBytes);
+}
+
+void Storage::expect_request(std::uint32_t target, std::uint32_t client) const {
+  targets_[target].elevator.expect();
+  prefetch(servers_[targets_[target].server]);
+  policies_[target]->expect(client);
 }
 
 void Storage::set_target_speed(std::uint32_t target, double speed) {

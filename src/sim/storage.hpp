@@ -38,35 +38,44 @@ class Storage {
   // The request that the target of this number has finished. The target goes on with the next.
   std::uint32_t finish(std::uint32_t number);
 
+  // Hints: a request comes to this target, or is finished there, soon; then also what the record of the target leads to.
+  void expect(std::uint32_t target) const;
+  void expect_request(std::uint32_t target, std::uint32_t client) const;
+  // The request that the disks of the target are at; kNone: none.
+  [[nodiscard]] std::uint32_t current(std::uint32_t target) const { return targets_[target].current; }
+
   // 1 is normal, 0 stands still. The request on the disks ends as it would have.
   void set_target_speed(std::uint32_t target, double speed);
   void set_server_speed(std::uint32_t server, double speed);
 
  private:
-  struct Server {
+  struct alignas(kCacheLine) Server {
     RpcQueue queue;
     std::uint32_t threads = 1;
     std::uint32_t busy = 0;
     std::uint32_t first_target = 0;
     std::uint32_t target_count = 0;
-    double ns_per_byte = 0;  // of its network interface; 0: no limit
-    Duration cpu{};          // of one request, spread over all cores
+    double ns_per_byte = 0;        // of its network interface; 0: no limit
+    double write_ns_per_byte = 0;  // of each target
+    double read_ns_per_byte = 0;
+    double positioning_ns = 0;
+    Duration cpu{};  // of one request, spread over all cores
     Duration nic_free{};
     Duration cpu_free{};
   };
 
-  struct Target {
+  // Two cache lines.
+  struct alignas(kCacheLine) Target {
     Elevator elevator;
     TargetResult result;
     std::uint64_t head = 0;
     std::uint64_t depth = 0;
     std::uint32_t server = 0;
     std::uint32_t current = kNone;
-    double write_ns_per_byte = 0;
-    double read_ns_per_byte = 0;
-    double positioning_ns = 0;
     double speed = 1;
   };
+
+  static_assert(sizeof(Target) == 2 * kCacheLine);
 
   void fill_threads(Server& server);
   void start_disk(std::uint32_t number);
