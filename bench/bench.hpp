@@ -27,9 +27,18 @@ struct Figure {
 // Whether the figure reaches its target; nothing if there is no target or no value.
 std::optional<bool> reached(const Figure& figure);
 
+// A library to compare with that no package brings.
+struct Peer {
+  std::string name;     // "darshan"
+  std::string library;  // its path
+};
+
 struct Settings {
   std::function<void(std::string_view)> progress;  // one line of talk
   bool quick = false;                              // smaller input: to see that it works, not to compare
+  std::string program;                             // this one, to start again
+  std::string preload_library;                     // libiez.so; empty: not found
+  std::vector<Peer> peers;
 };
 
 struct Bench {

@@ -5,6 +5,7 @@
 #include "forecast.hpp"
 #include "lustre_parse.hpp"
 #include "place.hpp"
+#include "preload.hpp"
 #include "sim.hpp"
 
 namespace iez::bench {
@@ -17,7 +18,8 @@ constexpr std::array kBenches{
     Bench{"place", "placements against proven optima, bounds, Lustre's policies, LEMON and networkx", run_place},
     Bench{"forecast", "forecasts against known likelihoods, laws, statsmodels and R; merging of traces, discovery of names",
           run_forecast},
-    Bench{"sim", "simulated runs against SimGrid, and the time and memory of a machine of 100,000 nodes", run_sim}};
+    Bench{"sim", "simulated runs against SimGrid, and the time and memory of a machine of 100,000 nodes", run_sim},
+    Bench{"preload", "what libiez.so adds to the calls of a program, against other tracers, and its memory", run_preload}};
 
 }  // namespace
 

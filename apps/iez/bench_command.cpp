@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -10,6 +12,7 @@
 #include "bench.hpp"
 #include "build_info.hpp"
 #include "json.hpp"
+#include "preload_library.hpp"
 #include "table.hpp"
 
 namespace iez::cli {
@@ -77,6 +80,25 @@ Result<void> measure(const std::string& path) {
   return print(to_line({{"jobs", cost.jobs}, {"bytes", cost.bytes}, {"seconds", cost.seconds}, {"peak_kib", cost.peak_kib}}));
 }
 
+Result<std::vector<bench::Peer>> peers_of(const std::vector<std::string>& given) {
+  std::vector<bench::Peer> peers;
+  peers.reserve(given.size());
+  for (const std::string& text : given) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
+      return fail(Errc::invalid_argument,
+                  fmt::format("--peer '{}': expected NAME=LIBRARY, as darshan=/opt/lib/libdarshan.so", text));
+    }
+    bench::Peer peer{.name = text.substr(0, equals), .library = text.substr(equals + 1)};
+    std::error_code error;
+    const auto path = std::filesystem::canonical(peer.library, error);
+    if (error) return fail(Errc::not_found, fmt::format("--peer {}: {}: {}", peer.name, peer.library, error.message()));
+    peer.library = path.string();
+    peers.push_back(std::move(peer));
+  }
+  return peers;
+}
+
 }  // namespace
 
 Result<void> run_bench(const BenchOptions& options, Context& context) {
@@ -90,9 +112,14 @@ Result<void> run_bench(const BenchOptions& options, Context& context) {
     for (const bench::Bench& known : bench::benches()) chosen.push_back(&known);
   }
   if (chosen.empty()) return list_benches(context.terminal, options.json);
+  IEZ_TRY(const auto peers, peers_of(options.peers));
+  std::error_code ignored;
   for (const bench::Bench* known : chosen) {
     const bench::Settings settings{.progress = [&](std::string_view line) { fmt::print(stderr, "{}: {}\n", known->name, line); },
-                                   .quick = options.quick};
+                                   .quick = options.quick,
+                                   .program = std::filesystem::read_symlink("/proc/self/exe", ignored).string(),
+                                   .preload_library = find_preload_library().value_or(""),
+                                   .peers = peers};
     auto figures = known->run(settings);
     if (!figures) return with_context(std::move(figures).error(), known->name);
     IEZ_CHECK(print(options.json ? to_line(to_json(known->name, *figures)) : to_text(known->name, *figures, context.terminal)));

@@ -13,6 +13,7 @@ struct BenchOptions {
   bool all = false;
   bool json = false;
   bool quick = false;
+  std::vector<std::string> peers;  // NAME=LIBRARY
   std::string measure;  // a job_stats dump to parse in this process
 };
 

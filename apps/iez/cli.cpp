@@ -55,6 +55,7 @@ CommandLine::CommandLine() : app_("iez: an end-to-end I/O control plane for Lust
   add_forecast();
   add_sim();
   add_repro();
+  add_inject();
   add_bench();
   add_completion();
   add_help();
@@ -97,6 +98,12 @@ void CommandLine::add_bench() {
   command->add_flag("--all", bench_.all, "All of them")->excludes(names);
   command->add_flag("--json", bench_.json, "One JSON document a benchmark");
   command->add_flag("--quick", bench_.quick, "Small input: shows that it works, compares nothing");
+  command
+      ->add_option("--peer", bench_.peers, "For preload: a tracer to compare with, darshan=LIB or recorder=LIB; repeat for more")
+      ->type_name("NAME=LIB")
+      ->expected(1)
+      ->take_all()
+      ->allow_extra_args(false);
   command
       ->add_option("--measure", bench_.measure,
                    "Parse this job_stats dump and report its cost, as lustre-parse does in a process of its own")

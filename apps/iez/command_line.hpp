@@ -24,6 +24,7 @@
 #include "contention.hpp"
 #include "forecast_run.hpp"
 #include "forecast_series.hpp"
+#include "inject.hpp"
 #include "layout.hpp"
 #include "place.hpp"
 #include "repro.hpp"
@@ -110,6 +111,7 @@ class CommandLine {
   void add_forecast();
   void add_sim();
   void add_repro();
+  void add_inject();
   void add_bench();
   void add_completion();
   void add_help();
@@ -150,6 +152,7 @@ class CommandLine {
   SimListOptions sim_list_;
   SimShowOptions sim_show_;
   ReproOptions repro_;
+  InjectOptions inject_;
   BenchOptions bench_;
   std::string shell_;
   std::vector<std::string> topic_;

@@ -23,7 +23,7 @@ SERIES = ROOT / "tests/golden/forecast/traces/hacc.csv"
 COMMANDS = (("status",), ("top",), ("layout",), ("layout", "show"), ("layout", "set"), ("place",), ("place", "explain"),
             ("contention",), ("advise",), ("tune",), ("trace",), ("trace", "show"), ("trace", "merge"), ("trace", "export"), ("trace", "import"),
             ("forecast",), ("forecast", "series"), ("forecast", "run"), ("sim",), ("sim", "run"), ("sim", "compare"), ("sim", "list"),
-            ("sim", "show"), ("repro",), ("bench",), ("completion",), ("help",))
+            ("sim", "show"), ("repro",), ("inject",), ("bench",), ("completion",), ("help",))
 # Each prints data, and nothing on stderr.
 SOUND = (("status", "--root", "lustre-2.10.1"), ("top", "--root", "lustre-2.10.1"), ("layout", "show", "--raw", LAYOUT),
          ("layout", "set", "--dry-run", "-c", "2", "-S", "1M", "somewhere"), ("trace", "show", LOG), ("trace", "import", LOG),
@@ -316,7 +316,7 @@ class Completion(Case):
     def test_offers(self):
         levels = ["debug", "error", "info", "off", "warning"]
         for words, offered in (
-            (("iez", ""), ["advise", "bench", "completion", "contention", "forecast", "help", "layout", "place", "repro", "sim", "status", "top",
+            (("iez", ""), ["advise", "bench", "completion", "contention", "forecast", "help", "inject", "layout", "place", "repro", "sim", "status", "top",
                              "trace", "tune"]),
             (("iez", "st"), ["status"]),
             (("iez", "zz"), []),

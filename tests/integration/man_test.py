@@ -13,6 +13,7 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -144,6 +145,7 @@ JSON_RUNS = {
                 ("sim", "run", "--json", "fix-8-1024", "--set", "job.0.processes=16", "--set", "job.0.block=16MiB", "--set",
                  "job.0.start_spread=0s"), ("sim", "compare", "--json", "demo", "demo"), ("sim", "list", "--json")],
     "iez-repro": [("repro", "--json", "--quick", "--only", "contention")],
+    "iez-inject": [("inject", "--json", sys.executable)],
     "iez-bench": [("bench", "--json"), ("bench", "--quick", "--json", "lustre-parse"), ("bench", "--measure", JOB_STATS)],
 }
 

@@ -1,0 +1,12 @@
+#include "command_line.hpp"
+
+namespace iez::cli {
+
+void CommandLine::add_inject() {
+  CLI::App* const command = app_.add_subcommand("inject", "What libiez.so will and will not see of a program, and why");
+  command->add_option("PROGRAM", inject_.program, "A path, or a name to look for in PATH")->required()->type_name("");
+  command->add_flag("--json", inject_.json, "One JSON document");
+  on(command, [this](Context& context) { return run_inject(inject_, context); });
+}
+
+}  // namespace iez::cli

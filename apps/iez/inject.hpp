@@ -1,0 +1,17 @@
+// `iez inject`: what libiez.so will and will not see of a program.
+#pragma once
+
+#include <string>
+
+#include "command.hpp"
+
+namespace iez::cli {
+
+struct InjectOptions {
+  std::string program;  // a path, or a name that is looked for in $PATH
+  bool json = false;
+};
+
+[[nodiscard]] Result<void> run_inject(const InjectOptions& options, Context& context);
+
+}  // namespace iez::cli
