@@ -3,6 +3,7 @@
 #include <array>
 
 #include "forecast.hpp"
+#include "lab.hpp"
 #include "lustre_parse.hpp"
 #include "place.hpp"
 #include "preload.hpp"
@@ -19,7 +20,8 @@ constexpr std::array kBenches{
     Bench{"forecast", "forecasts against known likelihoods, laws, statsmodels and R; merging of traces, discovery of names",
           run_forecast},
     Bench{"sim", "simulated runs against SimGrid, and the time and memory of a machine of 100,000 nodes", run_sim},
-    Bench{"preload", "what libiez.so adds to the calls of a program, against other tracers, and its memory", run_preload}};
+    Bench{"preload", "what libiez.so adds to the calls of a program, against other tracers, and its memory", run_preload},
+    Bench{"lab", "the disks of a lab, with files spread evenly over them and unevenly", run_lab}};
 
 }  // namespace
 

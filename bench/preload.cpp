@@ -1,10 +1,6 @@
 #include "preload.hpp"
 
-#include <stdlib.h>  // NOLINT(modernize-deprecated-headers): mkdtemp() is not in std
-
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -12,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "peer.hpp"
+#include "temporary_folder.hpp"
 
 namespace iez::bench {
 
@@ -29,30 +26,6 @@ constexpr double kTraceTarget = 60;
 constexpr double kIdleTarget = 5;
 constexpr double kPeerTarget = 2;  // below half of the peer's cost
 constexpr double kMibTarget = 8;
-
-// A folder that goes away with its owner.
-class TemporaryFolder {
- public:
-  static Result<TemporaryFolder> make() {
-    std::string path = (std::filesystem::temp_directory_path() / "iez-bench-XXXXXX").string();
-    if (::mkdtemp(path.data()) == nullptr) return fail_errno(errno, path);
-    return TemporaryFolder(std::move(path));
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
-  TemporaryFolder& operator=(TemporaryFolder&&) = delete;
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  const std::string& path() const { return path_; }
-
- private:
-  explicit TemporaryFolder(std::string path) : path_(std::move(path)) {}
-  std::string path_;
-};
 
 struct Variant {
   std::string name;
