@@ -210,14 +210,15 @@ struct Empty {
 };
 
 struct ConnectRequest {
-  std::uint64_t client = 0;  // drawn when the mount was made first; the same after its restart
-  std::string node;          // "client0", "mds"
+  std::uint64_t client = 0;   // drawn when the mount was made first; the same after its restart
+  std::uint64_t session = 0;  // drawn when its process started: with another one, nothing is open, and numbers start again
+  std::string node;           // "client0", "mds"
   std::uint32_t rpcs_in_flight = 8;
   std::uint64_t dirty_bytes = 0;  // most that the client may have on the way to one OST
 
   template <typename Archive>
   void visit(Archive& archive) {
-    archive(client), archive(node), archive(rpcs_in_flight), archive(dirty_bytes);
+    archive(client), archive(session), archive(node), archive(rpcs_in_flight), archive(dirty_bytes);
   }
 };
 
