@@ -1,13 +1,12 @@
 // A server of a lab: one thread, one epoll, connections over a Unix socket, timers. What the server does is the handler's.
 //
-// Thread safety: none; everything runs in the thread of run(). Handlers must not block: the host's page cache and SQLite answer
-// in microseconds, and time on a modelled disk is a timer.
+// Thread safety: everything runs in the thread of run(); only stop() may be called from others. Handlers must not block: the
+// host's page cache and SQLite answer in microseconds, and time on a modelled disk is a timer.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -26,6 +25,7 @@ class ServerHandler {
   virtual ~ServerHandler() = default;
   // A whole frame. body is valid during the call.
   virtual void frame(ConnectionId from, const Frame& frame, std::span<const std::byte> body) = 0;
+  // Once for each connection that ends before the loop does, whoever ended it; never from within send() or disconnect().
   virtual void closed(ConnectionId connection) = 0;
 };
 
@@ -42,8 +42,12 @@ class ServerLoop {
   [[nodiscard]] Result<void> run();
   void stop();
 
-  // Whole frames, in order. Nothing happens if the connection is gone. A peer that does not read is disconnected when 256 MiB
-  // wait.
+  // A connection to another server, for the same handler: its answers come as frames. Errors carry errno (ENOENT, ECONNREFUSED:
+  // nobody is there).
+  [[nodiscard]] Result<ConnectionId> connect(const std::string& path);
+
+  // Whole frames, in order; on their way when the handler has returned. Nothing happens if the connection is gone. A peer that
+  // does not read is disconnected when 256 MiB wait.
   void send(ConnectionId to, std::vector<std::byte> frame);
   void disconnect(ConnectionId connection);
 
@@ -54,8 +58,8 @@ class ServerLoop {
   [[nodiscard]] Duration now() const;
 
  private:
-  ServerLoop();
   struct State;
+  explicit ServerLoop(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
 
