@@ -65,7 +65,8 @@ TEST(StripeMap, NothingHasNoPieces) {
 }
 
 TEST(StripeMap, ComponentsCountFromTheStartOfTheFile) {
-  const StripeMap map = map_of({component(0, 128 * kKib, 64 * kKib, 1, 1), component(128 * kKib, model::Extent::kEof, 64 * kKib, 2, 2)});
+  const StripeMap map =
+      map_of({component(0, 128 * kKib, 64 * kKib, 1, 1), component(128 * kKib, model::Extent::kEof, 64 * kKib, 2, 2)});
   EXPECT_THAT(map.pieces(120 * kKib, 80 * kKib),
               ElementsAre(Piece{.object = 0, .offset = 120 * kKib, .file_offset = 120 * kKib, .size = 8 * kKib},
                           Piece{.object = 1, .offset = 64 * kKib, .file_offset = 128 * kKib, .size = 64 * kKib},
@@ -222,7 +223,8 @@ TEST(StripeMapModel, SizesComeFromObjects) {
           if (!to.unchanged) sizes[i] = to.size;
         }
         // Nothing behind the end is left.
-        for (std::uint64_t at = size; at < layout.end; ++at) ASSERT_LE(sizes[bytes[at].object], bytes[at].offset) << "byte " << at;
+        for (std::uint64_t at = size; at < layout.end; ++at)
+          ASSERT_LE(sizes[bytes[at].object], bytes[at].offset) << "byte " << at;
       }
       ASSERT_EQ(map.file_size(sizes), size) << "round " << round;
     }
