@@ -24,6 +24,7 @@
 #include "contention.hpp"
 #include "forecast_run.hpp"
 #include "forecast_series.hpp"
+#include "lab.hpp"
 #include "layout.hpp"
 #include "place.hpp"
 #include "repro.hpp"
@@ -110,6 +111,8 @@ class CommandLine {
   void add_forecast();
   void add_sim();
   void add_repro();
+  void add_lab();
+  void add_lab_up(CLI::App& command);
   void add_bench();
   void add_completion();
   void add_help();
@@ -150,6 +153,13 @@ class CommandLine {
   SimListOptions sim_list_;
   SimShowOptions sim_show_;
   ReproOptions repro_;
+  LabUpOptions lab_up_;
+  LabDownOptions lab_down_;
+  LabStatusOptions lab_status_;
+  LabExecOptions lab_exec_;
+  LabDfOptions lab_df_;
+  LabFaultOptions lab_fault_;
+  LabServeOptions lab_serve_;
   BenchOptions bench_;
   std::string shell_;
   std::vector<std::string> topic_;

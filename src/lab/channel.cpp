@@ -39,7 +39,7 @@ class Channel::Pending {
     std::memcpy(frame_.data() + offsetof(Frame, number), &number, sizeof number);
   }
 
-  void finish(Answer answer) {
+  void finish(Reply answer) {
     if (on_answer_) on_answer_(answer);
     const std::scoped_lock lock(mutex_);
     answer_ = std::move(answer);
@@ -61,7 +61,7 @@ class Channel::Pending {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool done_ = false;
-  Answer answer_;
+  Reply answer_;
 };
 
 struct Channel::State {
@@ -249,7 +249,7 @@ struct Channel::State {
     if (body.size() < sizeof(std::int32_t)) return false;
     std::int32_t error = 0;
     std::memcpy(&error, body.data(), sizeof error);
-    Answer answer{.error = error, .body = {}};
+    Reply answer{.error = error, .body = {}};
     if (handshake && header.number == handshake->number_) {
       if (error != 0) return false;
       answer.body = std::move(body);
@@ -286,7 +286,7 @@ struct Channel::State {
     push_out();
   }
 
-  bool finish_handshake(Answer& answer) {
+  bool finish_handshake(Reply& answer) {
     const auto hello = answer.as<ConnectAnswer>();
     if (!hello) return false;
     const bool first = !boot.has_value();
@@ -363,7 +363,7 @@ Channel::Call Channel::start_frame(std::vector<std::byte> frame, OnAnswer on_ans
   return call;
 }
 
-Answer Channel::wait(const Call& call, const Interrupted& interrupted) {
+Reply Channel::wait(const Call& call, const Interrupted& interrupted) {
   std::unique_lock lock(call->mutex_);
   if (!interrupted) {
     call->changed_.wait(lock, [&] { return call->done_; });

@@ -30,7 +30,7 @@
 namespace iez::lab {
 
 // error: 0, or an errno; then there are no fields.
-struct Answer {
+struct Reply {
   int error = 0;
   std::vector<std::byte> body;  // as it came: the errno, the fields, then data
 
@@ -76,7 +76,7 @@ class Channel {
 
   class Pending;
   using Call = std::shared_ptr<Pending>;
-  using OnAnswer = std::function<void(Answer&)>;
+  using OnAnswer = std::function<void(Reply&)>;
   using Interrupted = std::function<bool()>;
 
   template <typename Message>
@@ -85,11 +85,11 @@ class Channel {
   }
 
   // REQUIRES: once for each call. interrupted is asked about 20 times a second.
-  Answer wait(const Call& call, const Interrupted& interrupted = {});
+  Reply wait(const Call& call, const Interrupted& interrupted = {});
 
   // Both.
   template <typename Message>
-  Answer ask(Op op, const Message& message, const Interrupted& interrupted = {}) {
+  Reply ask(Op op, const Message& message, const Interrupted& interrupted = {}) {
     return wait(start(op, message), interrupted);
   }
 

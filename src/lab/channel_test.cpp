@@ -141,7 +141,7 @@ TEST(Channel, ManyRequestsAtOnce) {
   std::vector<Channel::Call> calls;
   for (std::uint64_t i = 0; i < 1000; ++i) calls.push_back(channel.start(Op::close, InodeRequest{.inode = i}));
   for (std::uint64_t i = 0; i < 1000; ++i) {
-    Answer answer = channel.wait(calls[i]);
+    Reply answer = channel.wait(calls[i]);
     if (i == 13) {
       EXPECT_EQ(answer.error, ESTALE);
       continue;
@@ -170,7 +170,7 @@ TEST(Channel, DataGoesBothWays) {
     sent.push_back(std::move(data));
   }
   for (std::size_t i = 0; i < calls.size(); ++i) {
-    Answer answer = channel.wait(calls[i]);
+    Reply answer = channel.wait(calls[i]);
     std::span<const std::byte> data;
     const auto fields = answer.as<WriteAnswer>(&data);
     ASSERT_TRUE(fields);
@@ -259,7 +259,7 @@ TEST(Channel, LocksInOrder) {
                      told.push_back("revoked " + std::to_string(lock.end));
                      revoked = true;
                    }});
-  const Channel::Call call = channel.start(Op::lock, LockRequest{.end = 42}, {}, [&told](Answer& answer) {
+  const Channel::Call call = channel.start(Op::lock, LockRequest{.end = 42}, {}, [&told](Reply& answer) {
     const auto lock = answer.as<LockRequest>();
     told.push_back("granted " + std::to_string(lock ? lock->end : 0));
   });
@@ -273,13 +273,13 @@ TEST(Channel, TheEndFreesWhoWaits) {
   auto channel = std::make_unique<Channel>(Channel::Options{.path = folder.socket()});
   int error = 0;
   const Channel::Call call =
-      channel->start(Op::close, InodeRequest{.inode = 1}, {}, [&error](Answer& answer) { error = answer.error; });
+      channel->start(Op::close, InodeRequest{.inode = 1}, {}, [&error](Reply& answer) { error = answer.error; });
   channel.reset();
   EXPECT_EQ(error, ENOTCONN);
 }
 
 TEST(Channel, ForeignFieldsAreAnError) {
-  Answer answer{.error = 0, .body = std::vector<std::byte>(6)};
+  Reply answer{.error = 0, .body = std::vector<std::byte>(6)};
   EXPECT_FALSE(answer.as<InodeRequest>());
   EXPECT_EQ(answer.error, EPROTO);
 }
