@@ -16,6 +16,7 @@ namespace iez::lab {
 namespace {
 
 constexpr Duration kUntilEvicted = std::chrono::minutes(1);
+constexpr Duration kBetweenParams = std::chrono::seconds(1);
 
 std::uint64_t draw_boot() {
   std::random_device device;
@@ -33,7 +34,7 @@ Answer<Empty> done(const Answer<void>& answer) {
 }  // namespace
 
 Mds::Mds(const Config& config, Logger& log)
-    : config_(config), log_(log), rng_(config.seed), boot_(draw_boot()), allocator_(config) {}
+    : config_(config), log_(log), rng_(config.seed), boot_(draw_boot()), allocator_(config), params_(config, clock_.wall()) {}
 
 Mds::~Mds() = default;
 
@@ -49,10 +50,18 @@ Result<std::unique_ptr<Mds>> Mds::create(const Config& config, Logger& log) {
 Result<void> Mds::run() {
   for (const std::uint64_t client : store_->clients_with_open_files()) evict_later(client);
   links_->start();
+  write_params();
   return loop_->run();
 }
 
 void Mds::stop() { loop_->stop(); }
+
+void Mds::write_params() {
+  const auto written = params_.write(allocator_.osts(), clients_.size(), clock_.wall());
+  if (!written && !params_fail_) log_.warning("parameters", {{"reason", written.error().message}});
+  params_fail_ = !written;
+  loop_->at(loop_->now() + kBetweenParams, [this] { write_params(); });
+}
 
 Result<void> serve_mds(const Config& config, Logger& log) {
   IEZ_TRY(const auto mds, Mds::create(config, log));
@@ -107,7 +116,9 @@ void Mds::read(const Call& call, Run run) {
   Message message;
   reader(message);
   if (!reader.good()) return refuse(call, EBADMSG);
+  const Duration begun = loop_->now();
   const auto answer = run(std::as_const(message));
+  params_.count(call.op, message, loop_->now() - begun, clock_.wall());
   if (store_->failed()) {
     report_failure();
     return refuse(call, EIO);
@@ -123,8 +134,10 @@ void Mds::change(const Call& call, Run run) {
   reader(message);
   if (!reader.good()) return refuse(call, EBADMSG);
   if (auto kept = store_->kept_answer(call.client, call.number)) return send(call, *std::move(kept));
+  const Duration begun = loop_->now();
   store_->begin();
   const auto answer = run(std::as_const(message));
+  params_.count(call.op, message, loop_->now() - begun, clock_.wall());
   if (!answer && !store_->failed()) {
     store_->rollback();
     return refuse(call, answer.error());

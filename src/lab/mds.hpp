@@ -28,6 +28,7 @@
 #include "base/result.hpp"
 #include "base/rng.hpp"
 #include "lab/config.hpp"
+#include "lab/mds_params.hpp"
 #include "lab/metadata_store.hpp"
 #include "lab/object_allocator.hpp"
 #include "lab/oss_links.hpp"
@@ -83,6 +84,7 @@ class Mds final : public ServerHandler {
   std::string describe();
   void evict_later(std::uint64_t client);
   bool is_connected(std::uint64_t client) const;
+  void write_params();
 
   Answer<Entry> make(const Call& call, const MakeRequest& request);
   Answer<Entry> open(const Call& call, std::uint64_t inode);
@@ -100,6 +102,8 @@ class Mds final : public ServerHandler {
   Rng rng_;
   std::uint64_t boot_;
   ObjectAllocator allocator_;
+  MdsParams params_;
+  bool params_fail_ = false;  // said once
   std::unique_ptr<MetadataStore> store_;
   std::unique_ptr<ServerLoop> loop_;
   std::unique_ptr<OssLinks> links_;

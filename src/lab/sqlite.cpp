@@ -18,7 +18,7 @@ Result<std::unique_ptr<Database>> Database::open(const std::string& path) {
   std::unique_ptr<Database> database(new Database(handle));
   // A leftover reader, such as somebody's sqlite3 shell, must not make requests fail at once.
   sqlite3_busy_timeout(handle, 2000);
-  database->run("PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; PRAGMA temp_store = MEMORY");
+  database->run("PRAGMA synchronous = OFF; PRAGMA journal_mode = WAL; PRAGMA temp_store = MEMORY");
   if (std::string failure = database->take_failure(); !failure.empty()) {
     return fail(Errc::io, fmt::format("{}: {}", path, failure));
   }
