@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uint64_t kFolders = 32;        // as Lustre's O/0/d0 ... d31
 constexpr std::size_t kMostDescriptors = 96;  // a server has some OSTs, and 1024 is a common limit
-constexpr std::uint64_t kMostSize = std::numeric_limits<std::int64_t>::max();
+constexpr std::uint64_t kMostSize = std::numeric_limits<std::int64_t>::max() - ObjectStore::kBlock;  // rounded up, it is a size
 
 std::uint64_t block_floor(std::uint64_t offset) { return offset / ObjectStore::kBlock * ObjectStore::kBlock; }
 std::uint64_t block_ceil(std::uint64_t offset) { return block_floor(offset + (ObjectStore::kBlock - 1)); }
@@ -35,19 +35,19 @@ Result<ObjectStore> ObjectStore::open(const std::string& dir, Bytes capacity) {
 }
 
 Result<void> ObjectStore::scan() {
-  for (std::uint64_t folder = 0; folder < kFolders; ++folder) {
-    const std::string name = fmt::format("{}/d{}", dir_, folder);
-    std::error_code error;
-    std::filesystem::create_directories(name, error);
-    if (error) return fail_errno(error.value(), fmt::format("make folder {}", name));
-    IEZ_CHECK(find(name));
+  std::error_code error;
+  std::filesystem::create_directories(dir_, error);
+  if (error) return fail_errno(error.value(), fmt::format("make folder {}", dir_));
+  for (std::uint64_t number = 0; number < kFolders; ++number) {
+    const std::string name = folder(number);
+    if (std::filesystem::is_directory(name, error)) IEZ_CHECK(find(name));
   }
   return {};
 }
 
-Result<void> ObjectStore::find(const std::string& folder) {
+Result<void> ObjectStore::find(const std::string& where) {
   std::error_code error;
-  for (std::filesystem::directory_iterator next(folder, error), end; !error && next != end; next.increment(error)) {
+  for (std::filesystem::directory_iterator next(where, error), end; !error && next != end; next.increment(error)) {
     const std::string name = next->path().filename().string();
     std::uint64_t number = 0;
     const auto [rest, problem] = std::from_chars(name.data(), name.data() + name.size(), number);
@@ -68,18 +68,24 @@ Result<void> ObjectStore::find(const std::string& folder) {
     used_ += Bytes{object.blocks.total()};
     objects_.emplace(number, std::move(object));
   }
-  if (error) return fail_errno(error.value(), fmt::format("read folder {}", folder));
+  if (error) return fail_errno(error.value(), fmt::format("read folder {}", where));
   return {};
 }
 
-std::string ObjectStore::path(std::uint64_t object) const { return fmt::format("{}/d{}/{}", dir_, object % kFolders, object); }
+std::string ObjectStore::folder(std::uint64_t object) const { return fmt::format("{}/d{}", dir_, object % kFolders); }
+std::string ObjectStore::path(std::uint64_t object) const { return fmt::format("{}/{}", folder(object), object); }
 
 int ObjectStore::descriptor(std::uint64_t object, bool make) {
   if (const auto found = opened_.find(object); found != opened_.end()) {
     by_age_.splice(by_age_.begin(), by_age_, found->second.age);
     return found->second.fd.get();
   }
-  input::UniqueFd fd(::open(path(object).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | (make ? O_CREAT : 0), 0600));
+  const int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | (make ? O_CREAT : 0);
+  input::UniqueFd fd(::open(path(object).c_str(), flags, 0600));
+  if (fd.get() < 0 && errno == ENOENT && make) {  // the first object of its folder
+    if (::mkdir(folder(object).c_str(), 0700) != 0 && errno != EEXIST) return -errno;
+    fd = input::UniqueFd(::open(path(object).c_str(), flags, 0600));
+  }
   if (fd.get() < 0) return -errno;
   if (opened_.size() >= kMostDescriptors) close(by_age_.back());
   by_age_.push_front(object);
@@ -105,7 +111,7 @@ void ObjectStore::stamp(int fd, Object& object) {
 }
 
 int ObjectStore::write(std::uint64_t object, std::uint64_t offset, std::span<const std::byte> data) {
-  if (offset > kMostSize || data.size() > kMostSize - offset - kBlock) return EFBIG;
+  if (offset > kMostSize || data.size() > kMostSize - offset) return EFBIG;
   const std::uint64_t end = offset + data.size();
   const auto known = objects_.find(object);
   const std::uint64_t first = block_floor(offset);
@@ -115,6 +121,7 @@ int ObjectStore::write(std::uint64_t object, std::uint64_t offset, std::span<con
 
   const int fd = descriptor(object, true);
   if (fd < 0) return -fd;
+  const bool is_new = known == objects_.end();
   Object& written = objects_[object];
   std::size_t done = 0;
   while (done < data.size()) {
@@ -125,6 +132,7 @@ int ObjectStore::write(std::uint64_t object, std::uint64_t offset, std::span<con
       // The host's own disk is full, or broken: what it took stays, and counts.
       used_ += Bytes{written.blocks.add(first, done == 0 ? first : block_ceil(offset + done))};
       if (done > 0) written.size = std::max(written.size, offset + done);
+      if (done == 0 && is_new) (void)destroy(object);  // else it is an empty object
       return error;
     }
     done += static_cast<std::size_t>(count);
@@ -157,7 +165,7 @@ int ObjectStore::read(std::uint64_t object, std::uint64_t offset, std::uint64_t 
 }
 
 int ObjectStore::punch(std::uint64_t object, std::uint64_t size) {
-  if (size > kMostSize - kBlock) return EFBIG;
+  if (size > kMostSize) return EFBIG;
   const auto known = objects_.find(object);
   if (known == objects_.end() && size == 0) return 0;
   const int fd = descriptor(object, true);

@@ -61,7 +61,8 @@ class ObjectStore {
 
   ObjectStore() = default;
   [[nodiscard]] Result<void> scan();
-  [[nodiscard]] Result<void> find(const std::string& folder);
+  [[nodiscard]] Result<void> find(const std::string& where);
+  [[nodiscard]] std::string folder(std::uint64_t object) const;
   [[nodiscard]] std::string path(std::uint64_t object) const;
   int descriptor(std::uint64_t object, bool make);  // or a negative errno
   void close(std::uint64_t object);

@@ -80,7 +80,11 @@ Result<void> Oss::prepare() {
   return {};
 }
 
-Result<void> Oss::run() { return loop_->run(); }
+Result<void> Oss::run() {
+  Result<void> result = loop_->run();
+  write_params();  // what was counted since the last tick
+  return result;
+}
 void Oss::stop() { loop_->stop(); }
 
 void Oss::tick() {
