@@ -13,8 +13,8 @@ namespace {
 
 constexpr Duration kBetweenTicks = std::chrono::seconds(1);
 constexpr Duration kPatience = std::chrono::seconds(5);
-constexpr std::uint32_t kAtOnce = 512;                                           // objects of one request
-constexpr std::uint64_t kMdsClient = std::numeric_limits<std::uint64_t>::max();  // mounts draw theirs, and never this
+constexpr std::uint32_t kAtOnce = 512;                                          // objects of one request
+constexpr std::uint64_t kMdsClient = std::numeric_limits<std::int64_t>::max();  // mounts draw theirs
 
 std::string node_of(std::uint32_t oss) { return fmt::format("oss{}", oss); }
 

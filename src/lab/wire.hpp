@@ -210,7 +210,7 @@ struct Empty {
 };
 
 struct ConnectRequest {
-  std::uint64_t client = 0;   // drawn when the mount was made first; the same after its restart
+  std::uint64_t client = 0;   // below 2^63; drawn when the mount was made first; the same after its restart
   std::uint64_t session = 0;  // drawn when its process started: with another one, nothing is open, and numbers start again
   std::string node;           // "client0", "mds"
   std::uint32_t rpcs_in_flight = 8;
