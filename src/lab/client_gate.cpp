@@ -55,6 +55,24 @@ std::size_t ClientGate::read(std::uint64_t object, std::uint64_t start, std::uin
   return count;
 }
 
+void ClientGate::discard(std::uint64_t object) {
+  auto next = by_place_.lower_bound({object, 0});
+  while (next != by_place_.end() && next->first.first == object) {
+    const auto rpc = writes_.find(next->second);
+    finished_ += rpc->second.end - rpc->second.start;
+    clean(object, rpc->first);
+    writes_.erase(rpc);
+    next = by_place_.erase(next);
+  }
+}
+
+void ClientGate::clean(std::uint64_t object, std::uint64_t id) {
+  const auto found = dirty_.find(object);
+  IEZ_ASSERT(found != dirty_.end());
+  found->second.erase(id);
+  if (found->second.empty()) dirty_.erase(found);
+}
+
 std::optional<ClientGate::Rpc> ClientGate::send() {
   if (waiting() == 0 || in_flight_ >= std::max(limit_, 1U)) return std::nullopt;
   ++in_flight_;
@@ -76,10 +94,7 @@ void ClientGate::finish(const Rpc& rpc) {
   --in_flight_;
   if (!rpc.is_write) return;
   finished_ += rpc.end - rpc.start;
-  const auto object = dirty_.find(rpc.object);
-  IEZ_ASSERT(object != dirty_.end());
-  object->second.erase(rpc.id);
-  if (object->second.empty()) dirty_.erase(object);
+  clean(rpc.object, rpc.id);
 }
 
 bool ClientGate::holds(std::uint64_t object, std::uint64_t start, std::uint64_t end) const {

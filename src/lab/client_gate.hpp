@@ -41,6 +41,9 @@ class ClientGate {
   std::size_t read(std::uint64_t object, std::uint64_t start, std::uint64_t end, std::uint64_t tag, std::uint32_t job,
                    Duration now);
 
+  // The object is gone: its writes that still wait need no disk any more, and count as finished.
+  void discard(std::uint64_t object);
+
   // The next request, if one waits and one more may be in flight.
   std::optional<Rpc> send();
   // REQUIRES: send() gave it, and it was not finished before.
@@ -67,6 +70,8 @@ class ClientGate {
     std::uint64_t start = 0;
     std::uint64_t end = 0;
   };
+
+  void clean(std::uint64_t object, std::uint64_t id);
 
   std::uint64_t rpc_size_;
   unsigned limit_;

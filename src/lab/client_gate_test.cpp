@@ -103,6 +103,27 @@ TEST(ClientGate, HoldsWhatIsDirtyOnly) {
   EXPECT_TRUE(gate.holds(1, 1000, 1500));
 }
 
+TEST(ClientGate, AnObjectThatIsGoneTakesItsWaitingWritesAlong) {
+  ClientGate gate(kRpc, 1);
+  gate.write(1, 0, 2500, 0, {});
+  gate.write(2, 0, 100, 0, {});
+  const auto first = gate.send();
+  ASSERT_TRUE(first);
+  gate.discard(1);
+  gate.discard(7);
+  EXPECT_EQ(gate.waiting(), 1U);
+  EXPECT_EQ(gate.finished(), 1500U);
+  EXPECT_FALSE(gate.is_clean(1, gate.mark()));  // one is under way
+  gate.finish(*first);
+  EXPECT_TRUE(gate.is_clean(1, gate.mark()));
+  const auto other = gate.send();
+  ASSERT_TRUE(other);
+  EXPECT_EQ(other->object, 2U);
+  gate.finish(*other);
+  EXPECT_TRUE(gate.idle());
+  EXPECT_EQ(gate.finished(), gate.brought());
+}
+
 TEST(ClientGate, IsCleanLooksAtWhatCameBefore) {
   ClientGate gate(kRpc, 1);
   gate.write(1, 0, 100, 0, {});

@@ -188,6 +188,11 @@ int ObjectStore::destroy(std::uint64_t object) {
   return 0;
 }
 
+bool ObjectStore::has_data(std::uint64_t object, std::uint64_t start, std::uint64_t end) const {
+  const auto known = objects_.find(object);
+  return known != objects_.end() && known->second.blocks.covered(start, end) > 0;
+}
+
 ObjectState ObjectStore::state(std::uint64_t object) const {
   const auto known = objects_.find(object);
   if (known == objects_.end()) return {};

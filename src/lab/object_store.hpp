@@ -43,6 +43,8 @@ class ObjectStore {
   [[nodiscard]] int destroy(std::uint64_t object);
 
   [[nodiscard]] ObjectState state(std::uint64_t object) const;  // all 0 if it is not there
+  // [start, end) has bytes that were written, not only a hole.
+  [[nodiscard]] bool has_data(std::uint64_t object, std::uint64_t start, std::uint64_t end) const;
   [[nodiscard]] Bytes capacity() const { return capacity_; }
   [[nodiscard]] Bytes used() const { return used_; }
   [[nodiscard]] Bytes free() const { return used_ < capacity_ ? capacity_ - used_ : Bytes{}; }

@@ -15,6 +15,7 @@ namespace iez::lab {
 namespace {
 
 constexpr Duration kTick = std::chrono::seconds(1);
+constexpr Duration kPing = std::chrono::seconds(25);           // as Lustre's clients
 constexpr std::uint64_t kAnonymous = std::uint64_t{1} << 63U;  // or'ed to the connection; ids of clients are drawn
 
 Result<std::unique_ptr<congestion::CreditPolicy>> make_law(const Config& config) {
@@ -76,25 +77,38 @@ Result<void> Oss::prepare() {
     osts_.push_back(std::move(made));
   }
   IEZ_TRY(loop_, ServerLoop::create(socket_path(config_, node_), *this));
+  for (const auto& ost : osts_) write_params(*ost);
   tick();
   return {};
 }
 
 Result<void> Oss::run() {
   Result<void> result = loop_->run();
-  write_params();  // what was counted since the last tick
+  for (const auto& ost : osts_) write_params(*ost);  // what was counted since
   return result;
 }
 void Oss::stop() { loop_->stop(); }
 
+// Parameters of one OST at a time: writing those of all would keep requests waiting.
 void Oss::tick() {
+  if (next_shown_ == 0) look_after_clients();
+  write_params(*osts_[next_shown_]);
+  next_shown_ = (next_shown_ + 1) % osts_.size();
+  loop_->at(loop_->now() + kTick / static_cast<Duration::rep>(osts_.size()), [this] { tick(); });
+}
+
+void Oss::look_after_clients() {
   const Duration now = loop_->now();
-  for (const auto& ost : osts_) ost->jobs.forget_idle(clock_.wall());
   locks_.remind(now);
   evict_overdue();
   send_lock_messages();
-  write_params();
-  loop_->at(now + kTick, [this] { tick(); });
+  if (now - pinged_ < kPing) return;
+  pinged_ = now;
+  for (const auto& ost : osts_) {
+    for (const auto& [id, client] : clients_) {
+      if (ost->queue && client->connection != 0) ost->queue->ping(client->index, now);
+    }
+  }
 }
 
 // ---- Connections ------------------------------------------------------------------------------------------------------------

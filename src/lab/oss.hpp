@@ -98,6 +98,7 @@ class Oss final : public ServerHandler {
     std::map<std::uint32_t, std::deque<HeldWrite>> held;  // by client
     std::vector<Sync> syncs;
     OperationCounters counters;
+    WallTime shown;                                    // the last count that the parameter tree has
     std::map<std::string, OperationCounters> exports;  // by node
     JobCounters jobs;
     double speed = 1;
@@ -126,6 +127,7 @@ class Oss final : public ServerHandler {
   void answer(Client& client, std::uint64_t number, int error, const Message& message, std::span<const std::byte> data = {});
   void refuse(Client& client, std::uint64_t number, int error);
   void tick();
+  void look_after_clients();
 
   // Data (oss_data.cpp).
   Ost* ost(std::uint32_t index);
@@ -153,7 +155,7 @@ class Oss final : public ServerHandler {
   void evict_overdue();
 
   // Parameters (oss_params.cpp).
-  void write_params();
+  void write_params(Ost& ost);
 
   Config config_;
   std::uint32_t index_;
@@ -174,6 +176,8 @@ class Oss final : public ServerHandler {
   LockTable locks_;
   ParamFiles params_;
   double drop_share_ = 0;
+  std::size_t next_shown_ = 0;  // OST whose parameters are due
+  Duration pinged_{};           // for the laws
 };
 
 template <typename Message>

@@ -101,7 +101,10 @@ void Oss::read(Client& client, std::uint64_t number, FrameReader& reader) {
   const std::uint64_t size = target->store.state(request.name.object).size;
   const std::uint64_t start = request.offset;
   const std::uint64_t end = start < size ? start + std::min<std::uint64_t>(request.size, size - start) : start;
-  if (!target->queue || start == end || target->queue->holds(request.name.object, start, end)) return finish_read(client, number);
+  if (!target->queue || !target->store.has_data(request.name.object, start, end) ||
+      target->queue->holds(request.name.object, start, end)) {
+    return finish_read(client, number);
+  }
   const std::uint64_t tag = next_tag_++;
   reads_.emplace(tag, Read{.client = client.index, .session = client.session, .number = number});
   pending.remaining =
@@ -258,9 +261,11 @@ void Oss::destroy(Client& client, std::uint64_t number, FrameReader& reader) {
     if (target == nullptr) return refuse(client, number, EINVAL);
     const int failed = target->store.destroy(name.object);
     if (error == 0) error = failed;
+    if (target->queue) target->queue->discard(name.object);
     count(*target, client, request.job, Operation::destroy, microseconds_since(client.pending.at(number).since));
   }
   answer(client, number, error, Empty{});
+  for (const auto& target : osts_) pump(*target);
 }
 
 void Oss::space(Client& client, std::uint64_t number) {

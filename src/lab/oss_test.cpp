@@ -15,6 +15,9 @@
 #include <vector>
 
 #include "lab/unix_socket.hpp"
+#include "lustre/cluster_reader.hpp"
+#include "lustre/job_reader.hpp"
+#include "lustre/param_source.hpp"
 
 namespace iez::lab {
 namespace {
@@ -408,16 +411,48 @@ TEST_F(OssTest, ItsParametersAreThoseOfAServer) {
   thread_.join();
   thread_ = std::thread([] {});
   const std::string root = params_root(config_, "oss1");
-  std::ifstream file(root + "/sys/fs/lustre/obdfilter/iez-OST0003/kbytesavail");
+  EXPECT_TRUE(std::filesystem::exists(root + "/sys/kernel/debug/lustre/obdfilter/iez-OST0002/exports/client0@lab/stats"));
+  std::vector<std::unique_ptr<lustre::ParamSource>> sources;
+  auto tree = lustre::open_tree(root);
+  ASSERT_TRUE(tree);
+  sources.push_back(*std::move(tree));
+  input::ParseReport report;
+  const auto reading = lustre::read_clusters(sources, {}, report);
+  ASSERT_TRUE(reading) << reading.error().message;
+  ASSERT_EQ(reading->file_systems.size(), 1U);
+  const model::Cluster& cluster = reading->file_systems[0].cluster;
+  EXPECT_EQ(cluster.name, "iez");
+  ASSERT_EQ(cluster.osts.size(), 2U);
+  EXPECT_EQ(cluster.osts[0].index, OstIndex{2});
+  EXPECT_EQ(cluster.osts[0].total, Bytes::mib(8));
+  EXPECT_EQ(cluster.osts[1].free, Bytes::mib(8));
+  EXPECT_EQ(reading->hosts[0].name, "oss1");
+  EXPECT_EQ(reading->hosts[0].health, "healthy");
+  const auto jobs = lustre::read_jobs(sources, SystemClock(), {}, report);
+  ASSERT_TRUE(jobs) << jobs.error().message;
+  EXPECT_EQ(report.skipped, 0U);
+  std::ifstream file(root + "/proc/fs/lustre/obdfilter/iez-OST0002/job_stats");
   std::stringstream text;
   text << file.rdbuf();
-  EXPECT_EQ(text.str(), "8192\n");
-  EXPECT_TRUE(std::filesystem::exists(root + "/proc/fs/lustre/obdfilter/iez-OST0002/job_stats"));
-  std::ifstream jobs_file(root + "/proc/fs/lustre/obdfilter/iez-OST0002/job_stats");
-  std::stringstream jobs;
-  jobs << jobs_file.rdbuf();
-  EXPECT_THAT(jobs.str(), HasSubstr("\"ior:1000:node7\""));
-  EXPECT_TRUE(std::filesystem::exists(root + "/sys/kernel/debug/lustre/obdfilter/iez-OST0002/exports/client0@lab/stats"));
+  EXPECT_THAT(text.str(), HasSubstr("\"ior:1000:node7\""));
+  EXPECT_THAT(text.str(), HasSubstr("sum:           100000"));
+}
+
+TEST_F(OssTest, HolesAndWhatIsGoneCostNoDiskTime) {
+  model_a_standing_disk();
+  start();
+  Peer peer(socket());
+  ASSERT_EQ(peer.connect(77, 1, "client0", 1000).error, 0);
+  ASSERT_EQ(peer.call(Op::punch, PunchRequest{.name = {2, 1}, .size = 100'000}).error, 0);
+  EXPECT_EQ(peer.read(2, 1, 50'000, 10), std::string(10, '\0'));
+  // The first is on the disk for an hour; the others wait, and go with their object.
+  ASSERT_EQ(peer.write(2, 2, 0, "a"), 0);
+  for (std::uint64_t object = 3; object < 12; ++object) ASSERT_EQ(peer.write(2, object, 0, "b"), 0);
+  const std::uint64_t waits = peer.send(Op::sync, ObjectsRequest{.names = {{2, 11}}});
+  EXPECT_TRUE(peer.is_silent());
+  peer.send(Op::destroy, ObjectsRequest{.names = {{2, 11}}});
+  EXPECT_EQ(peer.receive().op, Op::destroy);
+  EXPECT_EQ(peer.receive().number, waits);
 }
 
 }  // namespace

@@ -49,6 +49,14 @@ std::size_t OstQueue::read(std::uint32_t client, std::uint64_t object, std::uint
   return count;
 }
 
+void OstQueue::discard(std::uint64_t object) {
+  for (auto& [client, gate] : gates_) gate.discard(object);
+}
+
+void OstQueue::ping(std::uint32_t client, Duration now) {
+  if (law_ && gates_.contains(client)) law_->ping(now, client);
+}
+
 std::vector<OstQueue::Finished> OstQueue::advance(Duration now) {
   settle(now);
   return std::exchange(finished_, {});

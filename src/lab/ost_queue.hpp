@@ -51,6 +51,11 @@ class OstQueue {
   std::size_t read(std::uint32_t client, std::uint64_t object, std::uint64_t start, std::uint64_t end, std::uint64_t tag,
                    std::uint32_t job, Duration now);
 
+  // The object is gone: what waits in the gates for it goes too.
+  void discard(std::uint64_t object);
+  // The client lives, though it may do nothing. Some laws forget idle clients only then.
+  void ping(std::uint32_t client, Duration now);
+
   // What has finished by `now` and was not given before, in order of its end.
   std::vector<Finished> advance(Duration now);
   // When to call advance() again, as of the last call of write(), read() or advance(); nothing if all is idle.
