@@ -45,10 +45,10 @@ class Model {
     std::uint32_t named = inode == kRootInode ? 1 : 0;
     std::uint32_t below = 0;
     for (const auto& [id, other] : nodes_) {
-      for (const auto& [name, target] : other.names) named += target == inode ? 1 : 0;
+      for (const auto& [name, target] : other.names) named += target == inode ? 1U : 0U;
     }
     if (!node.is_directory) return named;
-    for (const auto& [name, target] : node.names) below += nodes_.at(target).is_directory ? 1 : 0;
+    for (const auto& [name, target] : node.names) below += nodes_.at(target).is_directory ? 1U : 0U;
     return named == 0 ? 0 : 2 + below;
   }
   bool is_removed(std::uint64_t inode) const { return links(inode) == 0; }
