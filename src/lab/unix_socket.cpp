@@ -14,6 +14,7 @@ namespace iez::lab {
 namespace {
 
 constexpr int kBacklog = 512;
+constexpr int kSendBuffer = 4 << 20;  // a few requests of data; the kernel gives as much of it as it allows
 
 struct Address {
   sockaddr_un bytes{};
@@ -64,6 +65,7 @@ Result<input::UniqueFd> connect_to(const std::string& path) {
   while (::connect(fd.get(), generic(address), sizeof address.bytes) != 0) {
     if (errno != EINTR) return fail_errno(errno, fmt::format("connect to socket {}", path));
   }
+  (void)::setsockopt(fd.get(), SOL_SOCKET, SO_SNDBUF, &kSendBuffer, sizeof kSendBuffer);  // slower without, no more
   return fd;
 }
 
