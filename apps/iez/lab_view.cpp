@@ -99,8 +99,9 @@ std::string lab_status_json(const lab::Config& config, const std::vector<lab::No
   ordered_json json{{"name", config.name}, {"dir", config.dir}, {"osts", config.ost_count()}};
   ordered_json& nodes = json["nodes"] = ordered_json::array();
   for (const lab::NodeState& state : states) {
-    ordered_json node{
-        {"node", state.node}, {"state", state_word(state)}, {"pid", state.pid == 0 ? ordered_json(nullptr) : state.pid}};
+    ordered_json node{{"node", state.node},
+                      {"state", state_word(state)},
+                      {"pid", state.pid == 0 ? ordered_json(nullptr) : ordered_json(state.pid)}};
     if (is_client(state)) node["mount"] = about(config, state);
     node["params"] = lab::params_root(config, state.node);
     node["report"] = state.answer.empty() ? ordered_json(nullptr) : answer_of(state);

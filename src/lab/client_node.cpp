@@ -3,6 +3,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <condition_variable>
@@ -48,7 +49,7 @@ Result<std::uint64_t> identity(const Config& config, const std::string& node) {
     std::uint64_t known = 0;
     if (file >> std::hex >> known && known != 0) return known;
   }
-  const std::uint64_t made = draw();
+  const std::uint64_t made = std::max<std::uint64_t>(draw() >> 1U, 1);  // servers keep the upper half for who has no number
   const fs::path aside = folder / "identity.new";
   {
     std::ofstream file(aside);
@@ -63,7 +64,7 @@ Result<std::uint64_t> identity(const Config& config, const std::string& node) {
 class Node final : public ServerHandler {
  public:
   Node(const Config& config, std::uint32_t index, std::string where, std::uint64_t client)
-      : config_(config), index_(index), name_("client" + std::to_string(index)), where_(std::move(where)), client_(client) {}
+      : config_(config), name_("client" + std::to_string(index)), where_(std::move(where)), client_(client) {}
 
   Result<void> run() {
     IEZ_TRY(loop_, ServerLoop::create(socket_path(config_, name_), *this));
@@ -146,7 +147,6 @@ class Node final : public ServerHandler {
   }
 
   const Config config_;
-  const std::uint32_t index_;
   const std::string name_;
   const std::string where_;
   const std::uint64_t client_;

@@ -37,6 +37,7 @@ constexpr Duration kPolite = 5s;     // before SIGKILL
 constexpr Duration kPause = 20ms;
 constexpr const char* kControlLock = "lab.lock";
 constexpr const char* kConfigFile = "lab.json";
+constexpr const char* kUnfinished = "lab.json.new";  // of a start that was killed
 
 Duration now() { return SystemClock().monotonic(); }
 
@@ -193,7 +194,7 @@ void remove_files(const Config& config) {
     fs::remove_all(dir / node, ignored);
     for (const char* const suffix : {".sock", ".lock", ".log"}) fs::remove(dir / (node + suffix), ignored);
   }
-  fs::remove(dir / (std::string(kConfigFile) + ".new"), ignored);
+  fs::remove(dir / kUnfinished, ignored);
   fs::remove(dir / kConfigFile, ignored);
   fs::remove(dir / kControlLock, ignored);
   ::rmdir(dir.c_str());
@@ -257,7 +258,8 @@ Result<void> check_folder(const Config& config) {
                                           config.dir, field));
   }
   for (fs::directory_iterator at(dir, error), end; !error && at != end; at.increment(error)) {
-    if (at->path().filename() == kControlLock) continue;
+    const std::string name = at->path().filename().string();
+    if (name == kControlLock || name == kUnfinished) continue;
     return fail(Errc::exists, fmt::format("{}: is not empty, and no lab; a lab needs a folder of its own", config.dir));
   }
   return {};
@@ -265,6 +267,7 @@ Result<void> check_folder(const Config& config) {
 
 Result<void> start(const Config& config, const std::string& program, const Say& say) {
   IEZ_CHECK(check(config));
+  IEZ_CHECK(check_folder(config));  // once more below, when nobody else can make it
   std::error_code error;
   fs::create_directories(config.dir, error);
   if (error) return fail_errno(error.value(), config.dir);
@@ -284,6 +287,7 @@ Result<Stopped> stop(const Config& config, const Say& say) {
   std::vector<std::string> nodes = nodes_of(config);
   std::ranges::reverse(nodes);
   for (const std::string& node : nodes) {
+    const bool ran = NodeLock::holder(lock_path(config, node)) != 0;
     if (is_client(node)) {
       const std::string path = mount_path(config, number_of(node));
       if (is_mounted(path)) {
@@ -294,7 +298,7 @@ Result<Stopped> stop(const Config& config, const Say& say) {
         if (const int error = unmount(path, true); error != 0) return fail_errno(error, path);
       }
     }
-    if (NodeLock::holder(lock_path(config, node)) == 0) continue;
+    if (!ran) continue;
     end_process(config, node);
     stopped.nodes.push_back(node);
     say(fmt::format("{} stopped", node));
