@@ -3,7 +3,7 @@
 #include <array>
 
 #include "forecast.hpp"
-#include "lab.hpp"
+#include "lab_disks.hpp"
 #include "lustre_parse.hpp"
 #include "place.hpp"
 #include "preload.hpp"

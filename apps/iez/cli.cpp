@@ -56,6 +56,7 @@ CommandLine::CommandLine() : app_("iez: an end-to-end I/O control plane for Lust
   add_sim();
   add_repro();
   add_inject();
+  add_lab();
   add_bench();
   add_completion();
   add_help();
@@ -185,7 +186,7 @@ void CommandLine::collect(const CLI::App& app, const std::string& path, std::vec
   // Options of iez itself may stand behind any command.
   for (const CLI::App* level = &app; level != nullptr; level = level->get_parent()) add_options(*level, entry.options);
   if (const auto found = arguments_.find(&app); found != arguments_.end()) entry.arguments = found->second;
-  const auto subcommands = app.get_subcommands([](const CLI::App*) { return true; });
+  const auto subcommands = app.get_subcommands([](const CLI::App* sub) { return !sub->get_group().empty(); });  // not hidden
   for (const CLI::App* sub : subcommands) entry.subcommands.push_back(sub->get_name());
   all.push_back(std::move(entry));
   for (const CLI::App* sub : subcommands) collect(*sub, path.empty() ? sub->get_name() : path + ' ' + sub->get_name(), all);

@@ -25,6 +25,7 @@
 #include "forecast_run.hpp"
 #include "forecast_series.hpp"
 #include "inject.hpp"
+#include "lab.hpp"
 #include "layout.hpp"
 #include "place.hpp"
 #include "repro.hpp"
@@ -112,6 +113,8 @@ class CommandLine {
   void add_sim();
   void add_repro();
   void add_inject();
+  void add_lab();
+  void add_lab_up(CLI::App& command);
   void add_bench();
   void add_completion();
   void add_help();
@@ -153,6 +156,13 @@ class CommandLine {
   SimShowOptions sim_show_;
   ReproOptions repro_;
   InjectOptions inject_;
+  LabUpOptions lab_up_;
+  LabDownOptions lab_down_;
+  LabStatusOptions lab_status_;
+  LabExecOptions lab_exec_;
+  LabDfOptions lab_df_;
+  LabFaultOptions lab_fault_;
+  LabServeOptions lab_serve_;
   BenchOptions bench_;
   std::string shell_;
   std::vector<std::string> topic_;

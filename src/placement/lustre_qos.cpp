@@ -201,7 +201,7 @@ Result<Assignment> LustreQos::assign(const TargetTable& table, std::span<const D
     if (found == 0) return no_active_target(table, i, demand.pool);
     view_.write(std::span(result.targets).last(found), demand.object_bytes);
     result.offsets.push_back(result.targets.size());
-    clock_ += std::min(options_.between_creates, Duration::max() - clock_);
+    advance(options_.between_creates);
   }
   return result;
 }

@@ -34,6 +34,7 @@
 // Thread safety: none; one policy for each thread. Deterministic: same seed and calls, same answers.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -131,6 +132,9 @@ class LustreQos final : public Policy {
   // options out of range. Penalties are forgotten when the table has other targets or servers than before; the rings' counters
   // stay.
   [[nodiscard]] Result<Assignment> assign(const TargetTable& table, std::span<const Demand> demands) override;
+
+  // Time that passed between two calls, besides between_creates. REQUIRES: not below 0.
+  void advance(Duration passed) { clock_ += std::min(passed, Duration::max() - clock_); }
 
  private:
   // The number of objects; 0: round robin is due.

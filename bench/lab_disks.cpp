@@ -1,4 +1,4 @@
-#include "lab.hpp"
+#include "lab_disks.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>

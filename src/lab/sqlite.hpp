@@ -1,0 +1,96 @@
+// SQLite as the metadata server uses it: one connection, statements prepared once, no exceptions.
+//
+// A statement that fails answers as if there were no row, and the failure stays until it is taken: whoever ends a transaction
+// looks at it once, instead of everybody after every row. Nothing of a transaction with a failure is committed.
+//
+// Durability: the write-ahead log is in the host's page cache when commit() returns, so that what was committed outlives the
+// process. It is not forced to the disk: a lab does not outlive its host.
+//
+// Thread safety: none.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace iez::lab {
+
+class Database {
+ public:
+  // Made if it is not there.
+  [[nodiscard]] static Result<std::unique_ptr<Database>> open(const std::string& path);
+  ~Database();
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+
+  void run(const char* sql);  // several statements without values
+
+  void begin() { run("BEGIN IMMEDIATE"); }
+  bool commit();  // false: rolled back; the failure is still to be taken
+  void rollback();
+
+  // The first failure since the last call; empty: none.
+  std::string take_failure();
+  bool failed() const { return !failure_.empty(); }
+
+  std::uint64_t changes() const;  // rows that the last statement changed
+
+ private:
+  friend class Query;
+  explicit Database(sqlite3* handle) : handle_(handle) {}
+  sqlite3_stmt* prepare(std::string_view sql);  // null: failed
+  void note(int code, std::string_view sql);
+
+  sqlite3* handle_;
+  std::map<std::string, sqlite3_stmt*, std::less<>> statements_;
+  std::string failure_;
+};
+
+// One run of a statement. Values are bound in order. REQUIRES: no other Query of the same text lives; texts and bytes outlive it.
+class Query {
+ public:
+  Query(Database& database, std::string_view sql);
+  template <typename... Values>
+  Query(Database& database, std::string_view sql, const Values&... values) : Query(database, sql) {
+    (bind(values), ...);
+  }
+  ~Query();
+  Query(const Query&) = delete;
+  Query& operator=(const Query&) = delete;
+
+  bool next();                  // to the next row
+  void run() { (void)next(); }  // of a statement that has no rows
+
+  // Of the row. Columns count from 0.
+  std::uint64_t number(int column) const;
+  std::int64_t signed_number(int column) const;
+  std::string text(int column) const;
+  std::vector<std::byte> bytes(int column) const;
+  bool is_null(int column) const;
+
+ private:
+  void bind(std::uint64_t value) { bind(static_cast<std::int64_t>(value)); }
+  void bind(std::uint32_t value) { bind(std::int64_t{value}); }
+  void bind(std::int64_t value);
+  void bind(std::string_view value);  // as bytes: names need not be UTF-8
+  void bind(const std::string& value) { bind(std::string_view(value)); }
+  void bind(std::span<const std::byte> value);
+  void bind(const std::vector<std::byte>& value) { bind(std::span(value)); }
+
+  Database& database_;
+  std::string_view sql_;
+  sqlite3_stmt* statement_;
+  int bound_ = 0;
+};
+
+}  // namespace iez::lab
