@@ -3,7 +3,7 @@
 // Freestanding on purpose: the preload library, which may use nothing but libc, shares this header with writer and reader.
 // docs/formats/plan.md tells the same to those who write a reader of their own.
 //
-//   header (256) | buckets of files | layouts | rules | trie of rules | directory of buckets | end mark (8)
+//   header (256) | layouts | rules | trie of rules | buckets of files | directory of buckets | end mark (8)
 //
 // Files. A name belongs to bucket_of(name_hash). The directory has one offset for each bucket and one behind the last: two
 // neighbours give the extent of a bucket, which is its check and its file records. So a lookup takes two reads.
@@ -65,7 +65,7 @@ struct Header {
   std::uint32_t rule_count;
   std::uint32_t reserved_word;
   std::uint64_t name_bytes;  // of all names in file records; for statistics
-  std::uint8_t reserved[104];
+  std::uint8_t reserved[112];
   std::uint64_t checksum;  // hash64() of all before, seeded with 0
 };
 static_assert(sizeof(Header) == 256 && offsetof(Header, byte_order) == 8 && offsetof(Header, header_size) == 16 &&
@@ -158,7 +158,7 @@ inline constexpr std::uint32_t kStripeUnit = 65'536;
 
 // In the section of layouts: u32 layout_check(), u16 size, then the layout.
 inline constexpr std::size_t kLayoutHead = 6;
-inline constexpr std::size_t kMaxLayout = kMaxRequest + 1;
+inline constexpr std::size_t kMaxLayout = kMaxRequest;  // so a raw request has at most one byte less
 inline std::uint32_t layout_check(std::uint64_t id, std::uint64_t at, const void* layout, std::size_t size) {
   return static_cast<std::uint32_t>(hash64(id ^ fold(at, kHashEnd), layout, size) >> 32U);
 }
@@ -219,12 +219,12 @@ inline constexpr std::uint8_t kEdgeFraction = 2;
 inline constexpr std::uint8_t kEdgeDate = 3;
 inline constexpr std::uint8_t kEdgeWord = 4;
 inline constexpr std::uint8_t kEdgeOpen = 5;
-inline constexpr std::uint8_t kEdgeRest = 6;  // all that follows; ends in a spread or leave
+inline constexpr std::uint8_t kEdgeRest = 6;  // all that follows; leads to a spread or a directory to leave alone
 
 struct TrieEdge {
   std::uint32_t node;  // offset in the section, larger than that of this node
   std::uint8_t kind;
-  std::uint8_t first;  // literal: first byte of the label; number: width
+  std::uint8_t first;  // literal: first byte of the label; number: width; rest: type of the rule
   std::uint16_t reserved;
 };
 static_assert(sizeof(TrieEdge) == 8);
