@@ -2,6 +2,7 @@
 #include <linux/close_range.h>
 
 #include "interpose.hpp"
+#include "mpi/open_note.hpp"
 #include "placing.hpp"
 
 namespace iez::preload {
@@ -40,6 +41,8 @@ int close_range_but_hidden(unsigned first, unsigned last, int flags) {
   if (status == 0 && last > at) status = close_range_plainly(at + 1, last, flags & ~kUnshare);
   return status;
 }
+
+bool is_note(int command) { return (command == kAskPlanned || command == kTellOpened) && (active.tracing || active.placing); }
 
 // A copy of the hidden one cannot be had, and its number is free.
 bool before_taking(int from, int to) {
@@ -105,6 +108,7 @@ IEZ_INTERPOSE(int, dup3, (int from, int to, int flags)) {
 
 #define IEZ_INTERPOSE_FCNTL(name)                                                                    \
   IEZ_INTERPOSE(int, name, (int fd, int command, void* argument)) {                                  \
+    if (fd < 0 && fd == kNoteDescriptor && is_note(command)) return answer_note(command, argument); \
     if (is_hidden(fd)) return say_not_open();                                                        \
     const int answer = next.name(fd, command, argument);                                             \
     if (active.tracing && (command == F_DUPFD || command == F_DUPFD_CLOEXEC)) record_duplicate(fd, answer); \

@@ -3,11 +3,13 @@
 // fclose, exit, and every MiB of fwrite and fread, so that little is lost when the process is killed. The number of calls is that of
 // full buffers. fprintf, putc and the like cost nothing.
 //
-// The position of standard input and output is shared with other processes: there fwrite and fread are counted as they are made,
-// and the rest as unseen, by size.
+// The position of the standard streams is shared with other processes. There the bytes are counted that leave the buffer in fwrite,
+// fflush, fclose and at exit, and those that fread gives. What leaves it in between, in a long row of printf, is unseen, and so
+// counted by size.
 #include <stdio_ext.h>
 
 #include <cstring>
+#include <initializer_list>
 
 #include "interpose.hpp"
 #include "placing.hpp"
@@ -19,12 +21,15 @@ namespace {
 
 constexpr std::uint64_t kCheckEvery = std::uint64_t{1} << 20U;
 
-bool is_standard(const FILE* stream) { return stream == stdin || stream == stdout || stream == stderr; }
-
 // The descriptor that the stream was registered for; null if it was not.
 Descriptor* descriptor_of_stream(FILE* stream) {
   Descriptor* const descriptor = stream == nullptr ? nullptr : descriptor_of(stream->_fileno);
   return descriptor != nullptr && __atomic_load_n(&descriptor->stream, __ATOMIC_RELAXED) == stream ? descriptor : nullptr;
+}
+
+// A standard stream that freopen() has not made one of our own.
+bool is_standard(FILE* stream) {
+  return (stream == stdin || stream == stdout || stream == stderr) && descriptor_of_stream(stream) == nullptr;
 }
 
 void count_stream(Descriptor& descriptor, FILE* stream, std::uint64_t from, std::uint64_t bytes) {
@@ -152,32 +157,37 @@ FILE* reopen_stream(const char* path, const char* mode, FILE* stream, Call reope
   return reopened;
 }
 
-// What fwrite() and fread() moved. Streams of fopen() are looked at now and then.
-void note_moved(FILE* stream, std::size_t bytes, bool writing) {
-  if (bytes == 0) return;
-  if (Descriptor* const descriptor = descriptor_of_stream(stream); descriptor != nullptr) {
-    const std::uint64_t pending = __atomic_load_n(&descriptor->pending, __ATOMIC_RELAXED) + bytes;
-    __atomic_store_n(&descriptor->pending, pending, __ATOMIC_RELAXED);
-    if (pending >= kCheckEvery) check_stream(stream);
-  } else if (is_standard(stream)) {
-    if (writing) {
-      record_write(stream->_fileno, static_cast<ssize_t>(bytes), kAtPosition, 0);
-    } else {
-      record_read(stream->_fileno, static_cast<ssize_t>(bytes), kAtPosition, 0);
-    }
-  }
+// Streams of fopen() are looked at now and then. False: the stream is none of those.
+bool note_moved(FILE* stream, std::size_t bytes) {
+  Descriptor* const descriptor = descriptor_of_stream(stream);
+  if (descriptor == nullptr) return false;
+  const std::uint64_t pending = __atomic_load_n(&descriptor->pending, __ATOMIC_RELAXED) + bytes;
+  __atomic_store_n(&descriptor->pending, pending, __ATOMIC_RELAXED);
+  if (pending >= kCheckEvery) check_stream(stream);
+  return true;
+}
+
+std::size_t waiting_in(FILE* stream) { return is_standard(stream) ? ::__fpending(stream) : 0; }
+
+// Of a standard stream: `bytes` were waiting in its buffer or came to them, and are not there any more.
+void note_left(FILE* stream, std::size_t bytes) {
+  const std::size_t waiting = ::__fpending(stream);
+  if (bytes > waiting) record_write(stream->_fileno, static_cast<ssize_t>(bytes - waiting), kAtPosition, 0);
 }
 
 }  // namespace
 
 void check_open_streams() {
-  if (!active.tracing || !arena.ready() || !arena.in_own_process()) return;
+  if (!active.tracing || !arena.in_own_process()) return;
   for (int fd = highest_descriptor(); fd >= 0; --fd) {
     FILE* const stream = __atomic_load_n(&descriptors[fd].stream, __ATOMIC_ACQUIRE);
     // A thread may hold its lock for ever, waiting for input.
     if (stream == nullptr || ::ftrylockfile(stream) != 0) continue;
     check_stream(stream);
     ::funlockfile(stream);
+  }
+  for (FILE* const stream : {stdout, stderr}) {
+    if (const std::size_t waiting = waiting_in(stream); waiting > 0) record_write(stream->_fileno, static_cast<ssize_t>(waiting), kAtPosition, 0);
   }
 }
 
@@ -203,6 +213,7 @@ IEZ_INTERPOSE(int, fclose, (FILE * stream)) {
   if (IEZ_LIKELY(!active.tracing)) return next.fclose(stream);
   if (stream != nullptr) {
     check_stream(stream);
+    if (const std::size_t waiting = waiting_in(stream); waiting > 0) record_write(stream->_fileno, static_cast<ssize_t>(waiting), kAtPosition, 0);
     // The buffer is not written yet, so the file may look smaller than it will be. What is in there has been counted by now.
     const int fd = stream->_fileno;
     Descriptor* const descriptor = descriptor_of(fd);
@@ -212,8 +223,12 @@ IEZ_INTERPOSE(int, fclose, (FILE * stream)) {
 }
 
 IEZ_INTERPOSE(int, fflush, (FILE * stream)) {
+  if (IEZ_LIKELY(!active.tracing)) return next.fflush(stream);
+  FILE* const standard = stream == nullptr ? stdout : stream;
+  const std::size_t waiting = waiting_in(standard);
   const int status = next.fflush(stream);
-  if (active.tracing) check_stream(stream);
+  if (waiting > 0) note_left(standard, waiting);
+  check_stream(stream);
   return status;
 }
 
@@ -236,20 +251,31 @@ IEZ_INTERPOSE(void, rewind, (FILE * stream)) {
   if (active.tracing) restart_stream(stream);
 }
 
-#define IEZ_INTERPOSE_BULK(name, parameters, arguments, writing)           \
-  IEZ_INTERPOSE(std::size_t, name, parameters) {                           \
-    if (IEZ_LIKELY(!active.tracing)) return next.name arguments;           \
-    const std::size_t done = next.name arguments;                          \
-    note_moved(stream, done * size, writing);                              \
-    return done;                                                           \
+#define IEZ_INTERPOSE_FWRITE(name)                                                                                  \
+  IEZ_INTERPOSE(std::size_t, name, (const void* from, std::size_t size, std::size_t count, FILE* stream)) {         \
+    if (IEZ_LIKELY(!active.tracing)) return next.name(from, size, count, stream);                                   \
+    const std::size_t waiting = waiting_in(stream);                                                                 \
+    const std::size_t done = next.name(from, size, count, stream);                                                  \
+    if (!note_moved(stream, done * size) && is_standard(stream)) note_left(stream, waiting + done * size);          \
+    return done;                                                                                                    \
   }
-IEZ_INTERPOSE_BULK(fwrite, (const void* from, std::size_t size, std::size_t count, FILE* stream), (from, size, count, stream), true)
-IEZ_INTERPOSE_BULK(fwrite_unlocked, (const void* from, std::size_t size, std::size_t count, FILE* stream), (from, size, count, stream), true)
-IEZ_INTERPOSE_BULK(fread, (void* to, std::size_t size, std::size_t count, FILE* stream), (to, size, count, stream), false)
-IEZ_INTERPOSE_BULK(fread_unlocked, (void* to, std::size_t size, std::size_t count, FILE* stream), (to, size, count, stream), false)
-IEZ_INTERPOSE_BULK(__fread_chk, (void* to, std::size_t room, std::size_t size, std::size_t count, FILE* stream),
-                   (to, room, size, count, stream), false)
-IEZ_INTERPOSE_BULK(__fread_unlocked_chk, (void* to, std::size_t room, std::size_t size, std::size_t count, FILE* stream),
-                   (to, room, size, count, stream), false)
+IEZ_INTERPOSE_FWRITE(fwrite)
+IEZ_INTERPOSE_FWRITE(fwrite_unlocked)
+
+#define IEZ_INTERPOSE_FREAD(name, parameters, arguments)                                                            \
+  IEZ_INTERPOSE(std::size_t, name, parameters) {                                                                    \
+    if (IEZ_LIKELY(!active.tracing)) return next.name arguments;                                                    \
+    const std::size_t done = next.name arguments;                                                                   \
+    if (!note_moved(stream, done * size) && is_standard(stream)) {                                                      \
+      record_read(stream->_fileno, static_cast<ssize_t>(done * size), kAtPosition, 0);                              \
+    }                                                                                                               \
+    return done;                                                                                                    \
+  }
+IEZ_INTERPOSE_FREAD(fread, (void* to, std::size_t size, std::size_t count, FILE* stream), (to, size, count, stream))
+IEZ_INTERPOSE_FREAD(fread_unlocked, (void* to, std::size_t size, std::size_t count, FILE* stream), (to, size, count, stream))
+IEZ_INTERPOSE_FREAD(__fread_chk, (void* to, std::size_t room, std::size_t size, std::size_t count, FILE* stream),
+                    (to, room, size, count, stream))
+IEZ_INTERPOSE_FREAD(__fread_unlocked_chk, (void* to, std::size_t room, std::size_t size, std::size_t count, FILE* stream),
+                    (to, room, size, count, stream))
 
 }  // namespace iez::preload

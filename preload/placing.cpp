@@ -11,6 +11,7 @@
 #include "file_records.hpp"
 #include "lustre/layout_abi.hpp"
 #include "lustre/set_layout.hpp"
+#include "mpi/open_note.hpp"
 #include "next_symbols.hpp"
 #include "scratch.hpp"
 #include "settings.hpp"
@@ -242,6 +243,24 @@ bool is_planned(const char* path) {
   const Scratch scratch;
   return scratch && absolute_name(AT_FDCWD, path, scratch->name) && may_be_placed(scratch->name) &&
          find_in_plan(scratch->name, scratch->layout);
+}
+
+int answer_note(int command, const void* note) {
+  OpenNote told;
+  if (note == nullptr) return -1;
+  std::memcpy(&told.size, note, sizeof(told.size));
+  if (told.size < sizeof(OpenNote)) return -1;
+  std::memcpy(static_cast<void*>(&told), note, sizeof(told));
+  if (command == kAskPlanned) return active.placing && told.path != nullptr && is_planned(told.path) ? 1 : 0;
+  const ErrnoGuard keep;
+  if (!active.tracing || !arena.in_own_process() || !arena.begin()) return -1;
+  // Ranks of a part of the program say less than those of the launcher.
+  abi::Header& header = arena.header();
+  if (told.communicator > __atomic_load_n(&header.communicator, __ATOMIC_RELAXED)) {
+    __atomic_store_n(&header.communicator, told.communicator, __ATOMIC_RELAXED);
+    __atomic_store_n(&header.rank, told.rank, __ATOMIC_RELAXED);
+  }
+  return 0;
 }
 
 int own_descriptor() { return plan_file.fd; }

@@ -30,6 +30,9 @@ bool open_placed(int dirfd, const char* path, int flags, mode_t mode, PlacedOpen
 // Whether open_placed() would have a layout for a name such as mkstemp() makes.
 bool is_planned(const char* path);
 
+// The other end of mpi/open_note.hpp: what fcntl(kNoteDescriptor, ...) answers.
+int answer_note(int command, const void* note);
+
 // The descriptor of the plan file; -1: none. Nobody but this library may close or replace it.
 int own_descriptor();
 
