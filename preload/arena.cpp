@@ -28,7 +28,8 @@ void* map_memory(std::size_t size, int flags, int fd) {
 // A file beyond the limit would bring SIGXFSZ to the program.
 bool within_limit(std::uint64_t size) {
   rlimit limit{};
-  return ::syscall(SYS_prlimit64, 0, RLIMIT_FSIZE, nullptr, &limit) == 0 && (limit.rlim_cur == RLIM_INFINITY || size <= limit.rlim_cur);
+  return ::syscall(SYS_prlimit64, 0, RLIMIT_FSIZE, nullptr, &limit) == 0 &&
+         (limit.rlim_cur == RLIM_INFINITY || size <= limit.rlim_cur);
 }
 
 // Bytes that the file system has set aside, all zero.

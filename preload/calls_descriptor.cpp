@@ -34,7 +34,8 @@ int close_range_plainly(unsigned first, unsigned last, int flags) {
 // Around the hidden one.
 int close_range_but_hidden(unsigned first, unsigned last, int flags) {
   const int hidden = active.placing ? own_descriptor() : -1;
-  if (hidden < 0 || static_cast<unsigned>(hidden) < first || static_cast<unsigned>(hidden) > last) return close_range_plainly(first, last, flags);
+  if (hidden < 0 || static_cast<unsigned>(hidden) < first || static_cast<unsigned>(hidden) > last)
+    return close_range_plainly(first, last, flags);
   const auto at = static_cast<unsigned>(hidden);
   int status = 0;
   if (first < at) status = close_range_plainly(first, at - 1, flags);
@@ -106,13 +107,13 @@ IEZ_INTERPOSE(int, dup3, (int from, int to, int flags)) {
   return copy;
 }
 
-#define IEZ_INTERPOSE_FCNTL(name)                                                                    \
-  IEZ_INTERPOSE(int, name, (int fd, int command, void* argument)) {                                  \
-    if (fd < 0 && fd == kNoteDescriptor && is_note(command)) return answer_note(command, argument); \
-    if (is_hidden(fd)) return say_not_open();                                                        \
-    const int answer = next.name(fd, command, argument);                                             \
+#define IEZ_INTERPOSE_FCNTL(name)                                                                           \
+  IEZ_INTERPOSE(int, name, (int fd, int command, void* argument)) {                                         \
+    if (fd < 0 && fd == kNoteDescriptor && is_note(command)) return answer_note(command, argument);         \
+    if (is_hidden(fd)) return say_not_open();                                                               \
+    const int answer = next.name(fd, command, argument);                                                    \
     if (active.tracing && (command == F_DUPFD || command == F_DUPFD_CLOEXEC)) record_duplicate(fd, answer); \
-    return answer;                                                                                   \
+    return answer;                                                                                          \
   }
 IEZ_INTERPOSE_FCNTL(fcntl)
 IEZ_INTERPOSE_FCNTL(fcntl64)

@@ -1,11 +1,11 @@
-// Streams. libc writes and reads their buffers by itself, out of our sight, and much of what fills them is a macro. So the bytes of
-// a stream that fopen() made are counted by how far its position moved, whenever it is about to be moved otherwise: fseek, fflush,
-// fclose, exit, and every MiB of fwrite and fread, so that little is lost when the process is killed. The number of calls is that of
-// full buffers. fprintf, putc and the like cost nothing.
+// Streams. libc writes and reads their buffers by itself, out of our sight, and much of what fills them is a macro. So the bytes
+// of a stream that fopen() made are counted by how far its position moved, whenever it is about to be moved otherwise: fseek,
+// fflush, fclose, exit, and every MiB of fwrite and fread, so that little is lost when the process is killed. The number of calls
+// is that of full buffers. fprintf, putc and the like cost nothing.
 //
-// The position of the standard streams is shared with other processes. There the bytes are counted that leave the buffer in fwrite,
-// fflush, fclose and at exit, and those that fread gives. What leaves it in between, in a long row of printf, is unseen, and so
-// counted by size.
+// The position of the standard streams is shared with other processes. There the bytes are counted that leave the buffer in
+// fwrite, fflush, fclose and at exit, and those that fread gives. What leaves it in between, in a long row of printf, is unseen,
+// and so counted by size.
 #include <stdio_ext.h>
 
 #include <cstring>
@@ -40,8 +40,9 @@ void count_stream(Descriptor& descriptor, FILE* stream, std::uint64_t from, std:
   const std::size_t buffer = ::__fbufsize(stream);
   const std::uint64_t piece = buffer > 1 && buffer < bytes ? buffer : bytes;
   const std::uint64_t calls = (bytes + piece - 1) / piece;
-  TransferCounters to = writing ? TransferCounters{file.written, file.write_calls, file.sequential_writes, file.largest_write, descriptor.write_end}
-                                : TransferCounters{file.read, file.read_calls, file.sequential_reads, file.largest_read, descriptor.read_end};
+  TransferCounters to =
+      writing ? TransferCounters{file.written, file.write_calls, file.sequential_writes, file.largest_write, descriptor.write_end}
+              : TransferCounters{file.read, file.read_calls, file.sequential_reads, file.largest_read, descriptor.read_end};
   count_transfer(to, from, piece);
   add(to.bytes, bytes - piece);
   add(to.calls, calls - 1);
@@ -187,7 +188,8 @@ void check_open_streams() {
     ::funlockfile(stream);
   }
   for (FILE* const stream : {stdout, stderr}) {
-    if (const std::size_t waiting = waiting_in(stream); waiting > 0) record_write(stream->_fileno, static_cast<ssize_t>(waiting), kAtPosition, 0);
+    if (const std::size_t waiting = waiting_in(stream); waiting > 0)
+      record_write(stream->_fileno, static_cast<ssize_t>(waiting), kAtPosition, 0);
   }
 }
 
@@ -213,7 +215,8 @@ IEZ_INTERPOSE(int, fclose, (FILE * stream)) {
   if (IEZ_LIKELY(!active.tracing)) return next.fclose(stream);
   if (stream != nullptr) {
     check_stream(stream);
-    if (const std::size_t waiting = waiting_in(stream); waiting > 0) record_write(stream->_fileno, static_cast<ssize_t>(waiting), kAtPosition, 0);
+    if (const std::size_t waiting = waiting_in(stream); waiting > 0)
+      record_write(stream->_fileno, static_cast<ssize_t>(waiting), kAtPosition, 0);
     // The buffer is not written yet, so the file may look smaller than it will be. What is in there has been counted by now.
     const int fd = stream->_fileno;
     Descriptor* const descriptor = descriptor_of(fd);
@@ -232,13 +235,13 @@ IEZ_INTERPOSE(int, fflush, (FILE * stream)) {
   return status;
 }
 
-#define IEZ_INTERPOSE_MOVE(name, parameters, arguments)    \
-  IEZ_INTERPOSE(int, name, parameters) {                   \
+#define IEZ_INTERPOSE_MOVE(name, parameters, arguments)          \
+  IEZ_INTERPOSE(int, name, parameters) {                         \
     if (IEZ_LIKELY(!active.tracing)) return next.name arguments; \
-    check_stream(stream);                                  \
-    const int status = next.name arguments;                \
-    restart_stream(stream);                                \
-    return status;                                         \
+    check_stream(stream);                                        \
+    const int status = next.name arguments;                      \
+    restart_stream(stream);                                      \
+    return status;                                               \
   }
 IEZ_INTERPOSE_MOVE(fseek, (FILE * stream, long offset, int from), (stream, offset, from))
 IEZ_INTERPOSE_MOVE(fseeko, (FILE * stream, off_t offset, int from), (stream, offset, from))
@@ -251,25 +254,25 @@ IEZ_INTERPOSE(void, rewind, (FILE * stream)) {
   if (active.tracing) restart_stream(stream);
 }
 
-#define IEZ_INTERPOSE_FWRITE(name)                                                                                  \
-  IEZ_INTERPOSE(std::size_t, name, (const void* from, std::size_t size, std::size_t count, FILE* stream)) {         \
-    if (IEZ_LIKELY(!active.tracing)) return next.name(from, size, count, stream);                                   \
-    const std::size_t waiting = waiting_in(stream);                                                                 \
-    const std::size_t done = next.name(from, size, count, stream);                                                  \
-    if (!note_moved(stream, done * size) && is_standard(stream)) note_left(stream, waiting + done * size);          \
-    return done;                                                                                                    \
+#define IEZ_INTERPOSE_FWRITE(name)                                                                          \
+  IEZ_INTERPOSE(std::size_t, name, (const void* from, std::size_t size, std::size_t count, FILE* stream)) { \
+    if (IEZ_LIKELY(!active.tracing)) return next.name(from, size, count, stream);                           \
+    const std::size_t waiting = waiting_in(stream);                                                         \
+    const std::size_t done = next.name(from, size, count, stream);                                          \
+    if (!note_moved(stream, done * size) && is_standard(stream)) note_left(stream, waiting + done * size);  \
+    return done;                                                                                            \
   }
 IEZ_INTERPOSE_FWRITE(fwrite)
 IEZ_INTERPOSE_FWRITE(fwrite_unlocked)
 
-#define IEZ_INTERPOSE_FREAD(name, parameters, arguments)                                                            \
-  IEZ_INTERPOSE(std::size_t, name, parameters) {                                                                    \
-    if (IEZ_LIKELY(!active.tracing)) return next.name arguments;                                                    \
-    const std::size_t done = next.name arguments;                                                                   \
-    if (!note_moved(stream, done * size) && is_standard(stream)) {                                                      \
-      record_read(stream->_fileno, static_cast<ssize_t>(done * size), kAtPosition, 0);                              \
-    }                                                                                                               \
-    return done;                                                                                                    \
+#define IEZ_INTERPOSE_FREAD(name, parameters, arguments)                               \
+  IEZ_INTERPOSE(std::size_t, name, parameters) {                                       \
+    if (IEZ_LIKELY(!active.tracing)) return next.name arguments;                       \
+    const std::size_t done = next.name arguments;                                      \
+    if (!note_moved(stream, done * size) && is_standard(stream)) {                     \
+      record_read(stream->_fileno, static_cast<ssize_t>(done * size), kAtPosition, 0); \
+    }                                                                                  \
+    return done;                                                                       \
   }
 IEZ_INTERPOSE_FREAD(fread, (void* to, std::size_t size, std::size_t count, FILE* stream), (to, size, count, stream))
 IEZ_INTERPOSE_FREAD(fread_unlocked, (void* to, std::size_t size, std::size_t count, FILE* stream), (to, size, count, stream))

@@ -15,25 +15,26 @@ std::int64_t offset_or_position(off_t offset) { return offset == -1 ? kAtPositio
 
 }  // namespace
 
-#define IEZ_INTERPOSE_TRANSFER(name, parameters, arguments, record, fd, offset)             \
-  IEZ_INTERPOSE(ssize_t, name, parameters) {                                                \
-    if (IEZ_LIKELY(!active.tracing)) return next.name arguments;                            \
-    const std::int64_t start = call_start();                                                \
-    const ssize_t done = next.name arguments;                                               \
-    record(fd, done, offset, start);                                                        \
-    return done;                                                                            \
+#define IEZ_INTERPOSE_TRANSFER(name, parameters, arguments, record, fd, offset) \
+  IEZ_INTERPOSE(ssize_t, name, parameters) {                                    \
+    if (IEZ_LIKELY(!active.tracing)) return next.name arguments;                \
+    const std::int64_t start = call_start();                                    \
+    const ssize_t done = next.name arguments;                                   \
+    record(fd, done, offset, start);                                            \
+    return done;                                                                \
   }
 
 IEZ_INTERPOSE_TRANSFER(write, (int fd, const void* from, std::size_t size), (fd, from, size), record_write, fd, kAtPosition)
 IEZ_INTERPOSE_TRANSFER(pwrite, (int fd, const void* from, std::size_t size, off_t at), (fd, from, size, at), record_write, fd, at)
-IEZ_INTERPOSE_TRANSFER(pwrite64, (int fd, const void* from, std::size_t size, off_t at), (fd, from, size, at), record_write, fd, at)
+IEZ_INTERPOSE_TRANSFER(pwrite64, (int fd, const void* from, std::size_t size, off_t at), (fd, from, size, at), record_write, fd,
+                       at)
 IEZ_INTERPOSE_TRANSFER(writev, (int fd, const iovec* from, int count), (fd, from, count), record_write, fd, kAtPosition)
 IEZ_INTERPOSE_TRANSFER(pwritev, (int fd, const iovec* from, int count, off_t at), (fd, from, count, at), record_write, fd, at)
 IEZ_INTERPOSE_TRANSFER(pwritev64, (int fd, const iovec* from, int count, off_t at), (fd, from, count, at), record_write, fd, at)
-IEZ_INTERPOSE_TRANSFER(pwritev2, (int fd, const iovec* from, int count, off_t at, int flags), (fd, from, count, at, flags), record_write, fd,
-                       offset_or_position(at))
-IEZ_INTERPOSE_TRANSFER(pwritev64v2, (int fd, const iovec* from, int count, off_t at, int flags), (fd, from, count, at, flags), record_write,
-                       fd, offset_or_position(at))
+IEZ_INTERPOSE_TRANSFER(pwritev2, (int fd, const iovec* from, int count, off_t at, int flags), (fd, from, count, at, flags),
+                       record_write, fd, offset_or_position(at))
+IEZ_INTERPOSE_TRANSFER(pwritev64v2, (int fd, const iovec* from, int count, off_t at, int flags), (fd, from, count, at, flags),
+                       record_write, fd, offset_or_position(at))
 
 IEZ_INTERPOSE_TRANSFER(read, (int fd, void* to, std::size_t size), (fd, to, size), record_read, fd, kAtPosition)
 IEZ_INTERPOSE_TRANSFER(pread, (int fd, void* to, std::size_t size, off_t at), (fd, to, size, at), record_read, fd, at)
@@ -41,14 +42,14 @@ IEZ_INTERPOSE_TRANSFER(pread64, (int fd, void* to, std::size_t size, off_t at), 
 IEZ_INTERPOSE_TRANSFER(readv, (int fd, const iovec* to, int count), (fd, to, count), record_read, fd, kAtPosition)
 IEZ_INTERPOSE_TRANSFER(preadv, (int fd, const iovec* to, int count, off_t at), (fd, to, count, at), record_read, fd, at)
 IEZ_INTERPOSE_TRANSFER(preadv64, (int fd, const iovec* to, int count, off_t at), (fd, to, count, at), record_read, fd, at)
-IEZ_INTERPOSE_TRANSFER(preadv2, (int fd, const iovec* to, int count, off_t at, int flags), (fd, to, count, at, flags), record_read, fd,
-                       offset_or_position(at))
-IEZ_INTERPOSE_TRANSFER(preadv64v2, (int fd, const iovec* to, int count, off_t at, int flags), (fd, to, count, at, flags), record_read, fd,
-                       offset_or_position(at))
+IEZ_INTERPOSE_TRANSFER(preadv2, (int fd, const iovec* to, int count, off_t at, int flags), (fd, to, count, at, flags),
+                       record_read, fd, offset_or_position(at))
+IEZ_INTERPOSE_TRANSFER(preadv64v2, (int fd, const iovec* to, int count, off_t at, int flags), (fd, to, count, at, flags),
+                       record_read, fd, offset_or_position(at))
 IEZ_INTERPOSE_TRANSFER(__read_chk, (int fd, void* to, std::size_t size, std::size_t room), (fd, to, size, room), record_read, fd,
                        kAtPosition)
-IEZ_INTERPOSE_TRANSFER(__pread_chk, (int fd, void* to, std::size_t size, off_t at, std::size_t room), (fd, to, size, at, room), record_read,
-                       fd, at)
+IEZ_INTERPOSE_TRANSFER(__pread_chk, (int fd, void* to, std::size_t size, off_t at, std::size_t room), (fd, to, size, at, room),
+                       record_read, fd, at)
 IEZ_INTERPOSE_TRANSFER(__pread64_chk, (int fd, void* to, std::size_t size, off_t at, std::size_t room), (fd, to, size, at, room),
                        record_read, fd, at)
 
@@ -63,49 +64,51 @@ IEZ_INTERPOSE_SEEK(lseek64)
 
 // ---- From one file to another -------------------------------------------------------------------------------------------------
 
-#define IEZ_INTERPOSE_SENDFILE(name)                                               \
-  IEZ_INTERPOSE(ssize_t, name, (int to, int from, off_t* at, std::size_t size)) {  \
-    if (IEZ_LIKELY(!active.tracing)) return next.name(to, from, at, size);         \
-    const std::int64_t start = call_start();                                       \
-    const ssize_t done = next.name(to, from, at, size);                            \
-    if (done > 0) {                                                                \
-      record_read(from, done, began_at(at, done), start);                          \
-      record_write(to, done, kAtPosition, start);                                  \
-    }                                                                              \
-    return done;                                                                   \
+#define IEZ_INTERPOSE_SENDFILE(name)                                              \
+  IEZ_INTERPOSE(ssize_t, name, (int to, int from, off_t* at, std::size_t size)) { \
+    if (IEZ_LIKELY(!active.tracing)) return next.name(to, from, at, size);        \
+    const std::int64_t start = call_start();                                      \
+    const ssize_t done = next.name(to, from, at, size);                           \
+    if (done > 0) {                                                               \
+      record_read(from, done, began_at(at, done), start);                         \
+      record_write(to, done, kAtPosition, start);                                 \
+    }                                                                             \
+    return done;                                                                  \
   }
 IEZ_INTERPOSE_SENDFILE(sendfile)
 IEZ_INTERPOSE_SENDFILE(sendfile64)
 
-#define IEZ_INTERPOSE_COPY(name)                                                                                            \
-  IEZ_INTERPOSE(ssize_t, name, (int from, off_t* from_at, int to, off_t* to_at, std::size_t size, unsigned flags)) {        \
-    if (IEZ_LIKELY(!active.tracing)) return next.name(from, from_at, to, to_at, size, flags);                               \
-    const std::int64_t start = call_start();                                                                                \
-    const ssize_t done = next.name(from, from_at, to, to_at, size, flags);                                                  \
-    if (done > 0) {                                                                                                         \
-      record_read(from, done, began_at(from_at, done), start);                                                              \
-      record_write(to, done, began_at(to_at, done), start);                                                                 \
-    }                                                                                                                       \
-    return done;                                                                                                            \
+#define IEZ_INTERPOSE_COPY(name)                                                                                     \
+  IEZ_INTERPOSE(ssize_t, name, (int from, off_t* from_at, int to, off_t* to_at, std::size_t size, unsigned flags)) { \
+    if (IEZ_LIKELY(!active.tracing)) return next.name(from, from_at, to, to_at, size, flags);                        \
+    const std::int64_t start = call_start();                                                                         \
+    const ssize_t done = next.name(from, from_at, to, to_at, size, flags);                                           \
+    if (done > 0) {                                                                                                  \
+      record_read(from, done, began_at(from_at, done), start);                                                       \
+      record_write(to, done, began_at(to_at, done), start);                                                          \
+    }                                                                                                                \
+    return done;                                                                                                     \
   }
 IEZ_INTERPOSE_COPY(copy_file_range)
 IEZ_INTERPOSE_COPY(splice)
 
-// ---- Asynchronous, by threads of libc: counted when the program asks what became of it -------------------------------------------
+// ---- Asynchronous, by threads of libc: counted when the program asks what became of it
+// -------------------------------------------
 
-#define IEZ_INTERPOSE_AIO(name)                                                                        \
-  IEZ_INTERPOSE(ssize_t, name, (aiocb * request)) {                                                    \
-    const ssize_t done = next.name(request);                                                           \
-    if (!active.tracing || done <= 0) return done;                                                     \
-    const std::int64_t start = call_start();                                                           \
+#define IEZ_INTERPOSE_AIO(name)                                                                                    \
+  IEZ_INTERPOSE(ssize_t, name, (aiocb * request)) {                                                                \
+    const ssize_t done = next.name(request);                                                                       \
+    if (!active.tracing || done <= 0) return done;                                                                 \
+    const std::int64_t start = call_start();                                                                       \
     if (request->aio_lio_opcode == LIO_WRITE) record_write(request->aio_fildes, done, request->aio_offset, start); \
     if (request->aio_lio_opcode == LIO_READ) record_read(request->aio_fildes, done, request->aio_offset, start);   \
-    return done;                                                                                       \
+    return done;                                                                                                   \
   }
 IEZ_INTERPOSE_AIO(aio_return)
 IEZ_INTERPOSE_AIO(aio_return64)
 
-// ---- Formatted, on a descriptor ----------------------------------------------------------------------------------------------------
+// ---- Formatted, on a descriptor
+// ----------------------------------------------------------------------------------------------------
 
 IEZ_INTERPOSE(int, vdprintf, (int fd, const char* format, va_list arguments)) {
   const std::int64_t start = active.tracing ? call_start() : 0;
@@ -134,15 +137,16 @@ IEZ_INTERPOSE(int, __dprintf_chk, (int fd, int check, const char* format, ...)) 
   return done;
 }
 
-// ---- Noted only among single calls ----------------------------------------------------------------------------------------------
+// ---- Noted only among single calls
+// ----------------------------------------------------------------------------------------------
 
-#define IEZ_INTERPOSE_NOTED(name, parameters, arguments, operation, offset)                  \
-  IEZ_INTERPOSE(int, name, parameters) {                                                     \
-    if (IEZ_LIKELY(!active.calls)) return next.name arguments;                               \
-    const std::int64_t start = call_start();                                                 \
-    const int status = next.name arguments;                                                  \
+#define IEZ_INTERPOSE_NOTED(name, parameters, arguments, operation, offset)                    \
+  IEZ_INTERPOSE(int, name, parameters) {                                                       \
+    if (IEZ_LIKELY(!active.calls)) return next.name arguments;                                 \
+    const std::int64_t start = call_start();                                                   \
+    const int status = next.name arguments;                                                    \
     if (status == 0) record_call_of(fd, operation, static_cast<std::uint64_t>(offset), start); \
-    return status;                                                                           \
+    return status;                                                                             \
   }
 IEZ_INTERPOSE_NOTED(fsync, (int fd), (fd), abi::kCallSync, 0)
 IEZ_INTERPOSE_NOTED(fdatasync, (int fd), (fd), abi::kCallSync, 0)

@@ -88,7 +88,8 @@ bool below_any(const char* list, const char* name, std::size_t size) {
     auto length = static_cast<std::size_t>(end - list);
     while (length > 0 && list[length - 1] == '/') --length;
     const bool is_root = length == 0 && end != list;
-    if (is_root || (length > 0 && length <= size && std::memcmp(list, name, length) == 0 && (length == size || name[length] == '/'))) {
+    if (is_root ||
+        (length > 0 && length <= size && std::memcmp(list, name, length) == 0 && (length == size || name[length] == '/'))) {
       return true;
     }
     list = *end == ':' ? end + 1 : end;

@@ -12,7 +12,7 @@ namespace iez::preload {
 inline constexpr std::size_t kNameRoom = 8192;  // as the trace allows
 
 struct Name {
-  std::size_t size = 0;  // 0: there is none, or it does not fit
+  std::size_t size = 0;      // 0: there is none, or it does not fit
   char text[kNameRoom + 1];  // ends with a zero
 };
 

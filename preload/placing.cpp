@@ -118,7 +118,8 @@ DirectoryFacts directory_facts(int dirfd, const char* path, Name& name) {
   name.text[size] = '\0';
   const DirectoryFacts facts = ask_directory(dirfd, path, name.text);
   name.text[size] = kept;
-  __atomic_store_n(&word, hash | kKnown | (facts.own_layout ? kOwnLayout : 0) | static_cast<std::uint64_t>(facts.kind), __ATOMIC_RELAXED);
+  __atomic_store_n(&word, hash | kKnown | (facts.own_layout ? kOwnLayout : 0) | static_cast<std::uint64_t>(facts.kind),
+                   __ATOMIC_RELAXED);
   return facts;
 }
 
@@ -128,7 +129,8 @@ const lustre::LayoutCalls& layout_calls() {
       .close = [](int fd) { return next.close(fd); },
       .ioctl = [](int fd, unsigned long request, const void* argument) { return ::ioctl(fd, request, argument); },
       .getfl = [](int fd) { return next.fcntl(fd, F_GETFL, nullptr); },
-      .setfl = [](int fd, int flags) { return next.fcntl(fd, F_SETFL, reinterpret_cast<void*>(static_cast<std::intptr_t>(flags))); },
+      .setfl = [](int fd,
+                  int flags) { return next.fcntl(fd, F_SETFL, reinterpret_cast<void*>(static_cast<std::intptr_t>(flags))); },
       .mknodat = [](int dirfd, const char* path, mode_t mode) { return ::mknodat(dirfd, path, mode, 0); },
       .unlinkat = [](int dirfd, const char* path) { return ::unlinkat(dirfd, path, 0); },
       .fsetxattr = [](int fd, const char* name, const void* value,
@@ -210,9 +212,9 @@ bool open_planned(int dirfd, const char* path, int flags, mode_t mode, PlacedOpe
   errno = caller_errno;
   if (!planned) return false;
 
-  const lustre::LayoutResult result = lustre::open_with_layout(
-      layout_calls(), facts.kind, {.dirfd = dirfd, .path = path, .flags = flags, .mode = mode},
-      {.bytes = scratch->layout.bytes, .size = scratch->layout.size});
+  const lustre::LayoutResult result =
+      lustre::open_with_layout(layout_calls(), facts.kind, {.dirfd = dirfd, .path = path, .flags = flags, .mode = mode},
+                               {.bytes = scratch->layout.bytes, .size = scratch->layout.size});
   placed.fd = result.fd;
   const bool made_here = result.outcome == LayoutOutcome::applied || result.outcome == LayoutOutcome::already_has_layout;
   const bool not_known = result.outcome == LayoutOutcome::refused || result.outcome == LayoutOutcome::not_lustre;

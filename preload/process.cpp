@@ -55,7 +55,8 @@ void note_end() {
 constexpr std::size_t kMaxVariables = 1024;
 constexpr std::size_t kMaxPreload = 2048;
 
-// An environment in which the library is found again. In the frame of the caller: a child of vfork() has no other memory of its own.
+// An environment in which the library is found again. In the frame of the caller: a child of vfork() has no other memory of its
+// own.
 struct Environment {
   char* variables[kMaxVariables + kMaxKept + 2];
   char preload[kMaxPreload];
@@ -77,7 +78,8 @@ bool lists_library(const char* preload) { return std::strstr(preload, std::strch
 bool is_complete(char* const* variables) {
   bool listed = false;
   for (char* const* variable = variables; *variable != nullptr; ++variable) {
-    if (const char* const disable = value_of(*variable, "IEZ_DISABLE"); disable != nullptr && *disable != '\0' && *disable != '0') return true;
+    if (const char* const disable = value_of(*variable, "IEZ_DISABLE"); disable != nullptr && *disable != '\0' && *disable != '0')
+      return true;
     if (const char* const preload = value_of(*variable, "LD_PRELOAD"); preload != nullptr) listed = lists_library(preload);
   }
   return listed;
@@ -85,7 +87,8 @@ bool is_complete(char* const* variables) {
 
 // The environment to start a program with: the given one, or a copy with the library in it.
 char* const* with_library(char* const* variables, Environment& room) {
-  if ((!active.tracing && !active.placing) || settings.preload[0] == '\0' || variables == nullptr || is_complete(variables)) return variables;
+  if ((!active.tracing && !active.placing) || settings.preload[0] == '\0' || variables == nullptr || is_complete(variables))
+    return variables;
   std::size_t count = 0;
   bool preload_set = false;
   for (char* const* variable = variables; *variable != nullptr; ++variable) {
@@ -110,7 +113,8 @@ char* const* with_library(char* const* variables, Environment& room) {
   return room.variables;
 }
 
-// ---- Another program in this process ---------------------------------------------------------------------------------------------
+// ---- Another program in this process
+// ---------------------------------------------------------------------------------------------
 
 // `execute` returns only if it failed; then the process goes on.
 template <typename Call>
@@ -165,15 +169,15 @@ IEZ_INTERPOSE(int, execvp, (const char* file, char* const* arguments)) {
 }
 
 // The list as an array, in the frame of the caller, as libc does it.
-#define IEZ_COLLECT_ARGUMENTS(array, first)                                             \
-  va_list list;                                                                         \
-  va_start(list, first);                                                                \
-  va_list again;                                                                        \
-  va_copy(again, list);                                                                 \
-  const std::size_t count = (first) == nullptr ? 0 : count_arguments(again);            \
-  va_end(again);                                                                        \
+#define IEZ_COLLECT_ARGUMENTS(array, first)                                                \
+  va_list list;                                                                            \
+  va_start(list, first);                                                                   \
+  va_list again;                                                                           \
+  va_copy(again, list);                                                                    \
+  const std::size_t count = (first) == nullptr ? 0 : count_arguments(again);               \
+  va_end(again);                                                                           \
   auto** const array = static_cast<char**>(__builtin_alloca((count + 1) * sizeof(char*))); \
-  array[0] = const_cast<char*>(first);                                                  \
+  array[0] = const_cast<char*>(first);                                                     \
   for (std::size_t i = 1; i <= count; ++i) array[i] = va_arg(list, char*)
 
 IEZ_INTERPOSE(int, execl, (const char* path, const char* first, ...)) {
@@ -198,14 +202,16 @@ IEZ_INTERPOSE(int, execle, (const char* path, const char* first, ...)) {
 IEZ_INTERPOSE(int, posix_spawn,
               (pid_t * pid, const char* path, const posix_spawn_file_actions_t* actions, const posix_spawnattr_t* attributes,
                char* const* arguments, char* const* variables)) {
-  if (IEZ_LIKELY(!active.tracing && !active.placing)) return next.posix_spawn(pid, path, actions, attributes, arguments, variables);
+  if (IEZ_LIKELY(!active.tracing && !active.placing))
+    return next.posix_spawn(pid, path, actions, attributes, arguments, variables);
   Environment room;
   return next.posix_spawn(pid, path, actions, attributes, arguments, with_library(variables, room));
 }
 IEZ_INTERPOSE(int, posix_spawnp,
               (pid_t * pid, const char* file, const posix_spawn_file_actions_t* actions, const posix_spawnattr_t* attributes,
                char* const* arguments, char* const* variables)) {
-  if (IEZ_LIKELY(!active.tracing && !active.placing)) return next.posix_spawnp(pid, file, actions, attributes, arguments, variables);
+  if (IEZ_LIKELY(!active.tracing && !active.placing))
+    return next.posix_spawnp(pid, file, actions, attributes, arguments, variables);
   Environment room;
   return next.posix_spawnp(pid, file, actions, attributes, arguments, with_library(variables, room));
 }

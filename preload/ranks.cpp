@@ -41,7 +41,8 @@ const char* find_variable(char** environment, const char* name) {
 std::int32_t number_of(const char* text) {
   std::int32_t number = 0;
   std::size_t digits = 0;
-  for (; text != nullptr && text[digits] >= '0' && text[digits] <= '9' && digits < 9; ++digits) number = number * 10 + (text[digits] - '0');
+  for (; text != nullptr && text[digits] >= '0' && text[digits] <= '9' && digits < 9; ++digits)
+    number = number * 10 + (text[digits] - '0');
   return digits > 0 && text[digits] == '\0' ? number : -1;
 }
 
@@ -58,7 +59,8 @@ void read_rank(char** environment) {
   }
   // Some launchers say the rank and leave the size to others, as PMIx does under Slurm.
   for (const Launcher& launcher : kLaunchers) {
-    const std::int32_t size = own_rank.rank < 0 || own_rank.communicator > 0 ? -1 : number_of(find_variable(environment, launcher.size));
+    const std::int32_t size =
+        own_rank.rank < 0 || own_rank.communicator > 0 ? -1 : number_of(find_variable(environment, launcher.size));
     if (size > own_rank.rank) own_rank.communicator = static_cast<std::uint32_t>(size);
   }
   for (const char* const name : kJobs) {

@@ -38,10 +38,13 @@ bool look_at(int fd, About& about) {
 }
 
 bool asked_for(const Name& name) {
-  return (settings.only[0] == '\0' || below_any(settings.only, name.text, name.size)) && !below_any(settings.except, name.text, name.size);
+  return (settings.only[0] == '\0' || below_any(settings.only, name.text, name.size)) &&
+         !below_any(settings.except, name.text, name.size);
 }
 
-bool just_born(const About& about) { return about.size == 0 && (about.born_ns == 0 || about.changed_ns - about.born_ns <= kClockTick); }
+bool just_born(const About& about) {
+  return about.size == 0 && (about.born_ns == 0 || about.changed_ns - about.born_ns <= kClockTick);
+}
 
 // What a new descriptor of a known file begins with; the record is published by the caller.
 void begin_descriptor(Descriptor& descriptor, int flags, std::uint64_t position, std::uint64_t size_before) {
@@ -162,7 +165,8 @@ void record_rename(int old_dirfd, const char* old_path, int new_dirfd, const cha
   const ErrnoGuard keep;
   if (!arena.ready() || !arena.in_own_process()) return;
   const Scratch scratch;
-  if (!scratch || !absolute_name(old_dirfd, old_path, scratch->name) || !absolute_name(new_dirfd, new_path, scratch->other_name)) return;
+  if (!scratch || !absolute_name(old_dirfd, old_path, scratch->name) || !absolute_name(new_dirfd, new_path, scratch->other_name))
+    return;
   const std::uint32_t file = find_file_record(scratch->name.text, scratch->name.size);
   if (file != abi::kNoSlot) record_rename(file, scratch->other_name.text, scratch->other_name.size);
 }

@@ -23,7 +23,8 @@ Scratch::Scratch() {
       return;
     }
   }
-  const long mapped = ::syscall(SYS_mmap, nullptr, sizeof(ScratchBlock), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0L);
+  const long mapped =
+      ::syscall(SYS_mmap, nullptr, sizeof(ScratchBlock), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0L);
   if (mapped != -1) block_ = reinterpret_cast<ScratchBlock*>(mapped);
 }
 

@@ -62,7 +62,8 @@ class ProcFd {
     for (const char* from = kPrefix; *from != '\0'; ++from) *end++ = *from;
     char digits[12];
     std::size_t count = 0;
-    for (auto rest = static_cast<unsigned>(fd); count == 0 || rest != 0; rest /= 10) digits[count++] = static_cast<char>('0' + rest % 10);
+    for (auto rest = static_cast<unsigned>(fd); count == 0 || rest != 0; rest /= 10)
+      digits[count++] = static_cast<char>('0' + rest % 10);
     while (count != 0) *end++ = digits[--count];
     *end = '\0';
   }

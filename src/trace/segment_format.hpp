@@ -69,15 +69,15 @@ struct Header {
   std::uint32_t communicator;  // ranks of the program; 0: not known
 
   // Since minor version 1.
-  std::int32_t layout_errno;             // of the layout that was refused last; 0: none
-  std::uint64_t unseen_descriptors;      // opened, but beyond the table of the process
-  std::uint64_t layouts_applied;         // planned files that were created as planned
-  std::uint64_t layouts_taken;           // created, but another opener gave it a layout first
-  std::uint64_t layouts_refused;         // created without the layout
-  std::uint64_t layouts_existing;        // planned files that were there before
-  std::uint64_t layouts_elsewhere;       // planned files on file systems that take no layouts
-  std::uint64_t layouts_respected;       // planned files in directories with a layout of their own, or opted out
-  std::uint64_t plan_id;                 // 0: there was no plan
+  std::int32_t layout_errno;         // of the layout that was refused last; 0: none
+  std::uint64_t unseen_descriptors;  // opened, but beyond the table of the process
+  std::uint64_t layouts_applied;     // planned files that were created as planned
+  std::uint64_t layouts_taken;       // created, but another opener gave it a layout first
+  std::uint64_t layouts_refused;     // created without the layout
+  std::uint64_t layouts_existing;    // planned files that were there before
+  std::uint64_t layouts_elsewhere;   // planned files on file systems that take no layouts
+  std::uint64_t layouts_respected;   // planned files in directories with a layout of their own, or opted out
+  std::uint64_t plan_id;             // 0: there was no plan
   std::uint8_t reserved[24];
 };
 static_assert(sizeof(Header) == 512 && offsetof(Header, byte_order) == 8 && offsetof(Header, header_size) == 16 &&
@@ -127,7 +127,7 @@ struct FileSlot {
   std::uint32_t communicator;
   std::uint32_t rename_slot;  // number of the last RENAME slot of this file, plus 1; stored once that slot is committed
   std::uint32_t size_slot;    // number of the SIZE slot, plus 1, likewise; since minor version 1
-  char name[kFileNameRoom];  // no zero inside or behind
+  char name[kFileNameRoom];   // no zero inside or behind
 };
 static_assert(sizeof(FileSlot) == 256 && offsetof(FileSlot, written) == 8 && offsetof(FileSlot, end) == 72 &&
               offsetof(FileSlot, stripe_size) == 96 && offsetof(FileSlot, last_ns) == 112 &&

@@ -56,8 +56,8 @@ inline bool shared(const TracedFile& file) { return file.ranks > 1; }
 // The name under which the next run will find it.
 inline const std::string& final_name(const TracedFile& file) { return file.renamed.empty() ? file.name : file.renamed; }
 
-// Bytes by which it grew and that no call was seen for: written through mappings, io_uring or raw system calls, or holes. All that
-// was written counts as growth, so this is not too much.
+// Bytes by which it grew and that no call was seen for: written through mappings, io_uring or raw system calls, or holes. All
+// that was written counts as growth, so this is not too much.
 Bytes unseen(const TracedFile& file);
 
 // Adds what another process did to the same file. REQUIRES: the same name.
