@@ -316,6 +316,9 @@ class PlanParser {
     if (!layout) {
       return bad(components, fmt::format("such as \"4M:count=1 eof:count=8\"; {}", text::printable(layout.error().message)));
     }
+    if (layout->components.back().extent.end != model::Extent::kEof) {
+      return bad(components, "eof as the end of the last component");
+    }
     IEZ_TRY(Request request, encode(*layout));
     return std::vector<Request>{std::move(request)};
   }

@@ -77,7 +77,7 @@ struct Name {
 
 // One lookup. Everything that is read goes into the bytes of the answer:
 //   files:  the bucket
-//   rules:  the path through the trie | a window of the trie or of a rule
+//   rules:  the path through the trie | dead ends of it | a window of the trie or of a rule
 // and the layout, once it is known to be good, is expanded to their front.
 class Lookup {
  public:
@@ -106,7 +106,9 @@ class Lookup {
   };
   static_assert(sizeof(Step) == 16 && abi::kMaxName < 0xFFFF);
 
-  static constexpr std::size_t kWindowAt = sizeof(Step) * (abi::kMaxDepth + 1);
+  static constexpr std::size_t kDeadEndsAt = sizeof(Step) * (abi::kMaxDepth + 1);
+  static constexpr std::size_t kDeadEnds = 2048;
+  static constexpr std::size_t kWindowAt = kDeadEndsAt + kDeadEnds * sizeof(std::uint64_t);
   static constexpr std::size_t kWindowRoom = kMaxRequest - kWindowAt;
   static constexpr std::size_t kReadAhead = 4096;
   static_assert(abi::kMaxBucket <= kMaxRequest && abi::kMaxNode + kReadAhead <= kWindowRoom);
@@ -230,12 +232,26 @@ class Lookup {
 
   Step* steps() { return reinterpret_cast<Step*>(scratch_); }
 
+  // A search that takes long goes over the same ground again and again: from a node and a place in the name the outcome is always
+  // the same. So dead ends are remembered, as far as there is room.
+  static constexpr std::size_t kLong = 64;
+
+  std::uint64_t& dead_end(std::uint64_t key) {
+    return reinterpret_cast<std::uint64_t*>(scratch_ + kDeadEndsAt)[abi::fold(key, abi::kHashStep) % kDeadEnds];
+  }
+  // Where the step began, as a key; never 0.
+  static std::uint64_t key_of(const Step& step) {
+    const std::uint16_t from = step.kind == abi::kEdgeLiteral ? step.begin : step.end;
+    return ((std::uint64_t{step.node} << 16U) | from) + 1;
+  }
+
   // Depth first. The path is kept with the edge to try next at each node, so a dead end goes on where it left off.
   Found find_rule() {
     std::uint32_t spread = 0;  // node of the first one met
     std::size_t depth = 1;
     steps()[0] = first_step(0, 0, abi::kEdgeLiteral);
     for (std::size_t tried = 0; depth != 0 && tried < abi::kMaxSteps; ++tried) {
+      if (tried == kLong) std::memset(scratch_ + kDeadEndsAt, 0, kDeadEnds * sizeof(std::uint64_t));
       Step& step = steps()[depth - 1];
       const Node node = node_at(step.node);
       if (node.bytes == nullptr) return Found::damaged;
@@ -249,9 +265,11 @@ class Lookup {
       Step next = step;
       switch (advance(step, node, next)) {
         case Advance::none:
+          if (tried >= kLong) dead_end(key_of(step)) = key_of(step);
           --depth;
           break;
         case Advance::next:
+          if (tried >= kLong && dead_end(key_of(next)) == key_of(next)) break;
           if (depth > abi::kMaxDepth) return Found::damaged;
           steps()[depth++] = next;
           break;

@@ -20,7 +20,7 @@ namespace iez::plan {
 
 namespace {
 
-constexpr std::uint64_t kFilesPerBucket = 4;
+constexpr std::uint64_t kFilesPerBucket = 2;
 constexpr std::uint64_t kBytesPerBucket = 2000;
 constexpr std::uint32_t kMaxRules = 1'000'000;
 constexpr std::size_t kMaxTurns = 1'000'000;                    // layouts of one rule

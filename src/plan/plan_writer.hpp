@@ -4,7 +4,7 @@
 // without finish(), nothing is left behind and an older plan stays. It is not forced to the disk: what a machine that fell left
 // of it is noticed by its checks.
 //
-// Memory: about 70 MiB, the rules, and 2 bytes for each file; the rest of the records waits in a temporary file beside the plan,
+// Memory: about 70 MiB, the rules, and 4 bytes for each file; the rest of the records waits in a temporary file beside the plan,
 // or in Options::temporary_directory. Time: two passes over the records, each sorted within a 256th of them.
 //
 // Thread safety: none.
