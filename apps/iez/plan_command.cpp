@@ -22,7 +22,8 @@ namespace iez::cli {
 namespace {
 
 constexpr std::size_t kShownByDefault = 20;
-constexpr std::size_t kShownLayouts = 8;  // of a rule, in text
+constexpr std::size_t kShownLayouts = 8;    // of a rule, in text
+constexpr std::size_t kJsonLayouts = 1000;  // and in JSON
 
 double bytes_per_file(std::uint64_t bytes, std::uint64_t names, std::uint64_t files) {
   return files == 0 ? 0 : static_cast<double>(bytes - std::min(bytes, names)) / static_cast<double>(files);
@@ -139,6 +140,7 @@ Result<Shown> shown_rule(const plan::ReadRule& rule) {
   if (!rule.final_text.empty()) shown.name += " -> " + rule.final_text;
   shown.json["final_name"] = rule.final_text.empty() ? ordered_json(nullptr) : ordered_json(rule.final_text);
   shown.json["turn"] = rule.turn.empty() ? ordered_json(nullptr) : ordered_json(rule.turn);
+  shown.json["turns"] = rule.turns;
   shown.json["layouts"] = ordered_json::array();
   for (const auto& request : rule.requests) {
     IEZ_TRY(const model::Layout layout, decoded(request, rule.text));
@@ -149,7 +151,7 @@ Result<Shown> shown_rule(const plan::ReadRule& rule) {
     }
     shown.json["layouts"].push_back(layout_json(layout));
   }
-  if (rule.requests.size() > kShownLayouts) shown.text += fmt::format("; ... {} in turn", rule.requests.size());
+  if (rule.turns > kShownLayouts) shown.text += fmt::format("; ... {} in turn", rule.turns);
   if (rule.requests.empty()) shown.text = "as the directory says";
   return shown;
 }
@@ -163,12 +165,13 @@ Result<Shown> shown_file(const plan::ReadFile& file) {
   if (!file.final_name.empty()) shown.name += fmt::format(" -> {}", file.final_name);
   shown.json["final_name"] = file.final_name.empty() ? ordered_json(nullptr) : ordered_json(file.final_name);
   shown.json["turn"] = nullptr;
+  shown.json["turns"] = 1;
   shown.json["layouts"] = ordered_json::array({layout_json(layout)});
   return shown;
 }
 
 // Rules first: there are fewer, and they say more.
-Result<std::vector<Shown>> entries(const plan::PlanReader& reader, std::size_t limit) {
+Result<std::vector<Shown>> entries(const plan::PlanReader& reader, std::size_t limit, bool json) {
   std::vector<Shown> all;
   constexpr std::string_view kEnough = "enough";
   const auto full = [&all, limit] { return limit != 0 && all.size() >= limit; };
@@ -177,7 +180,7 @@ Result<std::vector<Shown>> entries(const plan::PlanReader& reader, std::size_t l
     IEZ_TRY(all.emplace_back(), shown_rule(one));
     return {};
   };
-  IEZ_CHECK(reader.visit_rules(SIZE_MAX, rule));
+  IEZ_CHECK(reader.visit_rules(json ? kJsonLayouts : kShownLayouts, rule));
   const auto file = [&](const plan::ReadFile& one) -> Result<void> {
     if (full()) return fail(Errc::limit, std::string(kEnough));
     IEZ_TRY(all.emplace_back(), shown_file(one));
@@ -212,7 +215,7 @@ std::string info_text(const plan::PlanInfo& info) {
 Result<void> show_entries(const plan::PlanReader& reader, const PlanShowOptions& options, const Context& context) {
   const plan::PlanInfo& info = reader.info();
   const std::size_t limit = options.limit.value_or(options.json ? 0 : kShownByDefault);
-  IEZ_TRY(std::vector<Shown> all, entries(reader, limit));
+  IEZ_TRY(std::vector<Shown> all, entries(reader, limit, options.json));
   if (options.json) {
     ordered_json json = info_json(options.path, info);
     json["entries"] = ordered_json::array();

@@ -30,7 +30,8 @@ constexpr std::array<std::string_view, 10> kColumns{"name", "stripe_size", "stri
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr std::uint64_t kMaxWeight = 1000;
 constexpr std::size_t kMaxTurns = 1'000'000;
-constexpr std::size_t kMaxCached = 100'000;
+constexpr std::size_t kMaxCached = std::size_t{64} << 20U;    // bytes of requests
+constexpr std::size_t kMaxOfRules = std::size_t{256} << 20U;  // bytes of requests
 
 using Request = std::vector<std::byte>;
 
@@ -44,8 +45,7 @@ enum class RowKind { file, pattern, spread, leave };
 // A rule whose lines are still being read.
 struct OpenRule {
   PlannedRule rule;
-  std::vector<Request> requests;
-  std::vector<std::uint32_t> weights;
+  std::vector<std::uint32_t> weights;  // of its requests
   std::uint64_t turns = 0;
 };
 
@@ -189,15 +189,21 @@ class PlanParser {
     if (open.turns > kMaxTurns) {
       return fail_line(Errc::limit, fmt::format("found more than {0} layouts of one rule, expected at most {0}", kMaxTurns));
     }
-    open.requests.insert(open.requests.end(), requests->begin(), requests->end());
+    rule_bytes_ += requests->size() * requests->front().size();
+    if (rule_bytes_ > kMaxOfRules) {
+      return fail_line(Errc::limit,
+                       fmt::format("found more than {} MiB of layouts in patterns and spreads, expected fewer stripes "
+                                   "or fewer lines",
+                                   kMaxOfRules >> 20U));
+    }
+    open.rule.requests.insert(open.rule.requests.end(), requests->begin(), requests->end());
     open.weights.insert(open.weights.end(), requests->size(), times);
     return {};
   }
 
   Result<void> add_rules() {
     for (OpenRule& open : rules_) {
-      open.rule.requests.reserve(open.turns);
-      for (const std::size_t number : order_by_weight(open.weights)) open.rule.requests.push_back(open.requests[number]);
+      open.rule.order = order_by_weight(open.weights);
       const auto added = writer_.add(open.rule);
       if (!added) return fail_at(open.rule.origin, added.error().code, fmt::format("column name: {}", added.error().message));
       open = {};
@@ -217,7 +223,11 @@ class PlanParser {
     }
     if (const auto found = cache_.find(key_); found != cache_.end()) return &found->second;
     IEZ_TRY(std::vector<Request> requests, make_layouts(kind));
-    if (cache_.size() >= kMaxCached) cache_.clear();
+    cached_ += requests.size() * requests.front().size() + key_.size();
+    if (cached_ > kMaxCached) {
+      cache_.clear();
+      cached_ = 0;
+    }
     return &cache_.emplace(key_, std::move(requests)).first->second;
   }
 
@@ -340,6 +350,8 @@ class PlanParser {
   std::unordered_map<std::string, std::size_t> rule_numbers_;
   std::vector<OpenRule> rules_;
   std::unordered_map<std::string, std::vector<Request>> cache_;
+  std::size_t cached_ = 0;  // bytes
+  std::size_t rule_bytes_ = 0;
   std::string key_;
 };
 

@@ -77,6 +77,14 @@ TEST_F(PlanCsv, SeveralLinesOfOneRule) {
   EXPECT_EQ(explain("/s/.c.3").final_name, "/s/c.3");
 }
 
+TEST_F(PlanCsv, FewLinesThatAskForTooMuch) {
+  std::string text = "name,stripe_count,osts,weight\n";
+  for (int i = 0; i < 4; ++i) text += "/s/{rank},1999,0-1999,\n";
+  EXPECT_THAT(compile(text), HasSubstr("plan.csv:4: found more than 256 MiB of layouts"));
+  EXPECT_THAT(compile("name,stripe_count,osts,weight\nspread:/s,1,0-1999,1000\n"),
+              HasSubstr("found more than 1000000 layouts of one rule"));
+}
+
 TEST_F(PlanCsv, Components) {
   ASSERT_EQ(compile("name,components\n/s/pfl,\"4M:count=1 eof:count=8,size=4M\"\n"), "");
   const auto layout = lustre::decode_layout(explain("/s/pfl").request);

@@ -22,8 +22,10 @@ std::string random_name(Rng& rng) {
   const std::uint64_t kind = rng.below(10);
   const std::size_t size = kind == 0 ? 4095 : kind < 3 ? 200 + rng.below(300) : rng.below(40);
   for (std::size_t i = 0; i < size; ++i) {
-    const auto byte = static_cast<char>(kind == 1 ? 1 + rng.below(255) : kind == 2 ? '\n' : 'a' + static_cast<int>(rng.below(3)));
-    name += byte;
+    std::uint64_t byte = 'a' + rng.below(3);
+    if (kind == 1) byte = 1 + rng.below(255);
+    if (kind == 2) byte = '\n';
+    name += static_cast<char>(byte);
   }
   return name;
 }

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -47,8 +48,9 @@ struct ReadRule {
   RuleType type = RuleType::pattern;
   std::string text;
   std::string final_text;
-  std::string turn;  // as parse_turn() takes it
-  std::vector<std::vector<std::byte>> requests;
+  std::string turn;                              // as parse_turn() takes it
+  std::uint64_t turns = 0;                       // layouts that files take in turn
+  std::vector<std::vector<std::byte>> requests;  // the first of them
 };
 
 // What a name would get.
@@ -91,6 +93,8 @@ class PlanReader {
                                           const std::function<Result<void>(const ReadFile&)>& visit) const;
   [[nodiscard]] Result<void> read_shared(std::uint64_t ref, std::uint64_t rule, std::uint64_t turn, FoundLayout& layout) const;
   [[nodiscard]] Result<RawRule> read_rule(std::uint64_t offset) const;
+  [[nodiscard]] Result<void> decodes(std::span<const std::byte> request, std::string_view of) const;
+  [[nodiscard]] Result<void> check_layouts(const RawRule& rule, std::set<std::uint64_t>& known) const;
   [[nodiscard]] Result<std::uint64_t> check_trie() const;
   std::unexpected<Error> damaged(std::string_view what, std::uint64_t at) const;
 

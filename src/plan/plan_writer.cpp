@@ -288,7 +288,8 @@ Result<void> PlanWriter::add(const PlannedRule& rule) {
     return fail(Errc::parse,
                 rule.requests.empty() ? "found no layout, expected one" : "found a layout, expected none with leave");
   }
-  if (rule.requests.size() > kMaxTurns || state.rule_offsets.size() >= kMaxRules) {
+  const std::size_t turns = rule.order.empty() ? rule.requests.size() : rule.order.size();
+  if (turns > kMaxTurns || state.rule_offsets.size() >= kMaxRules) {
     return fail(Errc::limit, fmt::format("at most {} layouts of a rule, and {} rules", kMaxTurns, kMaxRules));
   }
   const auto number = static_cast<std::uint32_t>(state.rule_offsets.size());
@@ -305,13 +306,13 @@ Result<void> PlanWriter::add(const PlannedRule& rule) {
   append(tail, final_text);
   abi::RuleHead head{.check = 0,
                      .size = 0,
-                     .layout_count = static_cast<std::uint32_t>(rule.requests.size()),
+                     .layout_count = static_cast<std::uint32_t>(turns),
                      .type = type,
                      .field_count = static_cast<std::uint8_t>(fields.size()),
                      .text_size = static_cast<std::uint16_t>(text.size()),
                      .final_size = static_cast<std::uint16_t>(final_text.size()),
                      .reserved = 0};
-  head.size = static_cast<std::uint32_t>(sizeof(head) + tail.size() + rule.requests.size() * sizeof(std::uint64_t));
+  head.size = static_cast<std::uint32_t>(sizeof(head) + tail.size() + turns * sizeof(std::uint64_t));
   if (at + head.size >= std::numeric_limits<std::uint32_t>::max()) {
     return fail(Errc::limit, fmt::format("{}: the rules of one plan have at most 4 GiB", state.path));
   }
@@ -320,10 +321,16 @@ Result<void> PlanWriter::add(const PlannedRule& rule) {
   const std::size_t checked = sizeof(head) + tail.size() - sizeof(head.check);
   head.check = abi::rule_check(state.id, at, state.rules.data() + at + sizeof(head.check), checked);
   std::memcpy(state.rules.data() + at, &head.check, sizeof(head.check));
-  for (std::size_t turn = 0; turn < rule.requests.size(); ++turn) {
-    IEZ_TRY(const std::vector<std::byte> packed, pack_layout(rule.requests[turn]));
-    IEZ_TRY(const std::uint64_t place, state.place_layout(packed));
-    append(state.rules, bytes_of(abi::layout_ref(state.id, at, turn, place)));
+  std::vector<std::uint64_t> places;
+  places.reserve(rule.requests.size());
+  for (const std::vector<std::byte>& request : rule.requests) {
+    IEZ_TRY(const std::vector<std::byte> packed, pack_layout(request));
+    IEZ_TRY(places.emplace_back(), state.place_layout(packed));
+  }
+  for (std::size_t turn = 0; turn < turns; ++turn) {
+    const std::size_t request = rule.order.empty() ? turn : rule.order[turn];
+    IEZ_ASSERT(request < places.size());
+    append(state.rules, bytes_of(abi::layout_ref(state.id, at, turn, places[request])));
   }
   state.rule_offsets.push_back(at);
   state.rule_origins.push_back(rule.origin);

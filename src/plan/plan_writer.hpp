@@ -40,6 +40,7 @@ struct PlannedRule {
   std::string created_as;                        // patterns: as with files
   std::string turn;                              // patterns: see pattern_text.hpp
   std::vector<std::vector<std::byte>> requests;  // at least one, none for leave; a file takes the one whose turn it is
+  std::vector<std::size_t> order;                // of the turns, as indices of the requests; empty: each once
   std::uint64_t origin = 0;
 };
 

@@ -146,7 +146,7 @@ class Freestanding(Case):
                 made = self.folder / f"{name}.o"
                 subprocess.run([os.environ.get("CXX", "c++"), "-std=c++23", "-fno-exceptions", "-fno-rtti", "-fPIC", level, "-I", ROOT / "src",
                                 "-c", ROOT / f"src/plan/{name}.cpp", "-o", made], check=True, timeout=120)
-                for option, names in (("-u", needed), ("-U", given)):
+                for option, names in (("-u", needed), ("--defined-only", given)):
                     listing = subprocess.run(["nm", option, made], check=True, timeout=60, capture_output=True, text=True).stdout
                     names |= {line.split()[-1].split("@")[0] for line in listing.splitlines() if line.strip()}
             self.assertIn("memcmp", needed)
