@@ -271,7 +271,9 @@ void give_up_descriptor(int fd) {
   if (fd != plan_file.fd || fd < 0) return;
   const ErrnoGuard keep;
   if (!arena.in_own_process()) return;  // a child that shares the memory: its copy of the descriptor is not ours to move
-  const auto moved = static_cast<int>(::syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, fd + 1));
+  // Far away: a program that fills the numbers one after the other would meet it again at once.
+  auto moved = static_cast<int>(::syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, fd + 1000));
+  if (moved < 0) moved = static_cast<int>(::syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, fd + 1));
   if (moved < 0) {
     plan_file.fd = -1;
     return;
