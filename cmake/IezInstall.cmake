@@ -3,6 +3,7 @@ include(CMakePackageConfigHelpers)
 get_property(modules GLOBAL PROPERTY IEZ_MODULES)
 install(TARGETS ${modules} EXPORT iezTargets FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/iez")
 install(TARGETS iez)
+install(TARGETS iez_preload LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 install(EXPORT iezTargets NAMESPACE iez:: DESTINATION "${CMAKE_INSTALL_LIBDIR}/cmake/iez")
 configure_package_config_file(cmake/iezConfig.cmake.in "${PROJECT_BINARY_DIR}/iezConfig.cmake"
                               INSTALL_DESTINATION "${CMAKE_INSTALL_LIBDIR}/cmake/iez")
