@@ -11,19 +11,23 @@ IEZ := $(CURDIR)/build/release/apps/iez/iez
 export JOBS IEZ
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format asan tsan fuzz bench coverage install clean
+.PHONY: help demo test test-long lint format asan tsan fuzz bench coverage install clean
 
 help: ## list these commands
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 18
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 18
 
 demo: ## build iez and see it work
 	@$(SETUP) build
 	@tools/build release iez
 	@examples/demo.sh
 
-test: ## build everything and run every test
+test: ## build everything and run every test but the slow ones
 	@$(SETUP) build test
 	@tools/test dev
+
+test-long: ## run the slow tests: many programs, large files
+	@$(SETUP) build test
+	@tools/test dev -L long
 
 lint: ## check layout, bugs and names (clang-tidy), layers, headers, scripts
 	@$(SETUP) build test lint

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "peer.hpp"
+#include "plan.hpp"
 #include "temporary_folder.hpp"
 
 namespace iez::bench {
@@ -161,6 +162,7 @@ Result<std::vector<Figure>> run_preload(const Settings& settings) {
                      .target = kMibTarget,
                      .note = fmt::format("mapped, of a process that made {} files; {:.1f} MiB in use", scale.files,
                                          (traced.in_use_kib - alone.in_use_kib) / 1024)});
+  IEZ_CHECK(add_plan_figures(settings, figures));
   return figures;
 }
 

@@ -19,15 +19,18 @@ if(NOT CMAKE_BUILD_TYPE AND PROJECT_IS_TOP_LEVEL)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Debug, Release or RelWithDebInfo" FORCE)
 endif()
 
-# What our own code is compiled with; linked privately, so that no flag leaks to a consumer.
+# What our own code is compiled with; linked privately, so that no flag leaks to a consumer. The preload library takes the warnings
+# alone: it is never instrumented.
+add_library(iez_warnings INTERFACE)
 add_library(iez_flags INTERFACE)
-target_compile_options(iez_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion
+target_link_libraries(iez_flags INTERFACE iez_warnings)
+target_compile_options(iez_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion
                                            -Wnon-virtual-dtor -Woverloaded-virtual
                                            # every member has a default: naming only some in an initialiser is the point
                                            -Wno-missing-field-initializers)
-target_compile_options(iez_flags INTERFACE $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>)
+target_compile_options(iez_warnings INTERFACE $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>)
 if(IEZ_WERROR)
-  target_compile_options(iez_flags INTERFACE -Werror)
+  target_compile_options(iez_warnings INTERFACE -Werror)
 endif()
 if(IEZ_SANITIZE)
   target_compile_options(iez_flags INTERFACE -fsanitize=${IEZ_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)

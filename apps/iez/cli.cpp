@@ -48,6 +48,7 @@ CommandLine::CommandLine() : app_("iez: an end-to-end I/O control plane for Lust
   add_top();
   add_layout();
   add_place();
+  add_plan();
   add_contention();
   add_advise();
   add_tune();

@@ -28,6 +28,7 @@
 #include "lab.hpp"
 #include "layout.hpp"
 #include "place.hpp"
+#include "plan_command.hpp"
 #include "repro.hpp"
 #include "sim_compare.hpp"
 #include "sim_list.hpp"
@@ -103,6 +104,7 @@ class CommandLine {
   void add_top();
   void add_layout();
   void add_place();
+  void add_plan();
   void add_contention();
   void add_advise();
   void add_tune();
@@ -141,6 +143,9 @@ class CommandLine {
   LayoutSetOptions set_;
   PlaceOptions place_;
   std::string explained_;
+  PlanCompileOptions plan_compile_;
+  PlanShowOptions plan_show_;
+  PlanCheckOptions plan_check_;
   ContentionOptions contention_;
   AdviseOptions advise_;
   TuneOptions tune_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <string_view>
+#include <system_error>
 #include <tuple>
 #include <utility>
 
@@ -58,11 +59,13 @@ struct Totals {
   std::uint64_t files = 0;
   Bytes written;
   Bytes read;
+  Bytes unseen;
 
   void add(const trace::TracedFile& file) {
     ++files;
     written += file.written;
     read += file.read;
+    unseen += trace::unseen(file);
   }
 };
 
@@ -82,6 +85,20 @@ void sort_files(std::vector<trace::TracedFile>& files, TraceSort sort) {
   }
 }
 
+std::string layouts_text(const trace::LayoutCounts& layouts) {
+  if (layouts == trace::LayoutCounts{}) return {};
+  std::string out = fmt::format("layouts: {} as planned", layouts.applied);
+  const auto more = [&out](std::uint64_t count, const std::string& what) {
+    if (count > 0) out += fmt::format(", {} {}", count, what);
+  };
+  more(layouts.refused, layouts.last_errno == 0 ? "refused" : fmt::format("refused ({})", std::generic_category().message(layouts.last_errno)));
+  more(layouts.taken, "taken by another opener");
+  more(layouts.existing, "of files that existed");
+  more(layouts.elsewhere, "on other file systems");
+  more(layouts.respected, "left to their directory");
+  return out + '\n';
+}
+
 std::string run_text(const LoadedTrace& loaded, const Totals& totals) {
   const trace::RunInfo& run = loaded.run;
   std::string out = fmt::format("{}, {} written, {} read; form: {}\n", counted(totals.files, "file"), to_string(totals.written),
@@ -93,6 +110,11 @@ std::string run_text(const LoadedTrace& loaded, const Totals& totals) {
     out += fmt::format("processes: {}, ranks: {}\n", count_text(run.processes), count_text(run.communicator));
   }
   if (run.start_ns != 0 || run.end_ns != 0) out += fmt::format("from {} to {}\n", time_text(run.start_ns), time_text(run.end_ns));
+  if (totals.unseen.count > 0) {
+    out += fmt::format("unseen: {} by which files grew without a call that was seen (mappings, io_uring, holes)\n",
+                       to_string(totals.unseen));
+  }
+  out += layouts_text(run.layouts);
   for (const std::string& note : loaded.notes) out += fmt::format("note: {}\n", note);
   return out + '\n';
 }
@@ -135,6 +157,7 @@ ordered_json file_json(const trace::TracedFile& file) {
           {"end", file.end.count},
           {"creates", file.creates},
           {"opens", file.opens},
+          {"unseen", trace::unseen(file).count},
           {"stripe_count", file.stripe_count},
           {"stripe_size", file.stripe_size.count},
           {"rank", file.rank},
@@ -151,6 +174,15 @@ ordered_json run_json(const std::string& path, const LoadedTrace& loaded, const 
       {"path", path},         {"form", loaded.form},        {"program", run.program},          {"job", run.job},
       {"host", run.host},     {"processes", run.processes}, {"ranks", run.communicator},       {"start_ns", run.start_ns},
       {"end_ns", run.end_ns}, {"files", totals.files},      {"written", totals.written.count}, {"read", totals.read.count},
+      {"unseen", totals.unseen.count},
+      {"layouts",
+       {{"applied", run.layouts.applied},
+        {"refused", run.layouts.refused},
+        {"taken", run.layouts.taken},
+        {"existing", run.layouts.existing},
+        {"elsewhere", run.layouts.elsewhere},
+        {"respected", run.layouts.respected},
+        {"errno", run.layouts.last_errno}}},
       {"notes", loaded.notes}};
   add_problems(json, report);
   return json;
@@ -277,6 +309,8 @@ trace::SegmentInfo segment_info(const trace::RunInfo& run) {
   info.program = run.program;
   info.start_ns = run.start_ns;
   info.end_ns = run.end_ns;
+  info.layouts = run.layouts;
+  info.unseen_descriptors = run.unseen_descriptors;
   return info;
 }
 

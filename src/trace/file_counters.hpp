@@ -5,6 +5,7 @@
 //   bytes, calls, creates, opens   sums, which stay at the largest number
 //   largest calls, end             maximum
 //   first and last time            minimum and maximum of those known. Clocks of hosts may differ; they are not corrected.
+//   sizes                          minimum before, maximum after, of those known
 //   stripes                        the larger count, then the larger size: a file has one layout unless it was made anew
 //   rank, ranks                    of those of the highest class only (writer, reader, neither): lowest known rank, sum
 //   communicator                   maximum
@@ -28,6 +29,7 @@ using iez::saturating_add;
 struct FileCounters {
   static constexpr std::int64_t kNoFirst = std::numeric_limits<std::int64_t>::max();
   static constexpr std::int64_t kNoLast = std::numeric_limits<std::int64_t>::min();
+  static constexpr std::uint64_t kNoSize = std::numeric_limits<std::uint64_t>::max();
 
   std::uint64_t written = 0;
   std::uint64_t read = 0;
@@ -41,6 +43,8 @@ struct FileCounters {
   std::uint64_t creates = 0;
   std::uint64_t opens = 0;
   std::uint64_t stripe_size = 0;
+  std::uint64_t size_before = kNoSize;
+  std::uint64_t size_after = 0;
   std::int64_t first_ns = kNoFirst;
   std::int64_t last_ns = kNoLast;
   std::uint32_t stripe_count = 0;

@@ -87,6 +87,8 @@ void Merger::add_info(const SegmentInfo& info) {
   ++summary_.segments;
   if (!info.closed) ++summary_.unclosed;
   summary_.dropped = saturating_add(summary_.dropped, info.dropped);
+  absorb(run.layouts, info.layouts);
+  run.unseen_descriptors = saturating_add(run.unseen_descriptors, info.unseen_descriptors);
 }
 
 void Merger::add(const TracedFile& file, std::uint32_t source) {
@@ -218,7 +220,9 @@ Result<MergeSummary> merge_to_file(std::span<const std::string> inputs, const st
                                                                .program = summary.run.program,
                                                                .start_ns = summary.run.start_ns,
                                                                .end_ns = summary.run.end_ns,
-                                                               .dropped = summary.dropped}));
+                                                               .dropped = summary.dropped,
+                                                               .layouts = summary.run.layouts,
+                                                               .unseen_descriptors = summary.run.unseen_descriptors}));
   IEZ_CHECK(merger.finish([&](const TracedFile& file) -> Result<void> {
     IEZ_TRY([[maybe_unused]] const std::uint32_t slot, writer.add(file));
     return {};

@@ -240,17 +240,40 @@ TEST(Merge, SpillsWithinARunThatDoesNotFit) {
 TEST(Merge, TellsOfTheRun) {
   const TemporaryFolder folder;
   write_segment(folder.path("a.ieztrace"),
-                {.host = "n0", .job = "1", .program = "sh", .start_ns = 100, .end_ns = 900, .dropped = 2}, {});
+                {.host = "n0",
+                 .job = "1",
+                 .program = "sh",
+                 .start_ns = 100,
+                 .end_ns = 900,
+                 .dropped = 2,
+                 .layouts = {.applied = 3, .refused = 1, .last_errno = 28},
+                 .unseen_descriptors = 4},
+                {});
   write_segment(folder.path("b.ieztrace"),
-                {.rank = 1, .communicator = 2, .host = "n1", .job = "1", .program = "app", .start_ns = 150, .end_ns = 500}, {});
+                {.rank = 1,
+                 .communicator = 2,
+                 .host = "n1",
+                 .job = "1",
+                 .program = "app",
+                 .start_ns = 150,
+                 .end_ns = 500,
+                 .layouts = {.applied = 2, .existing = 1},
+                 .unseen_descriptors = 1},
+                {});
   write_segment(
       folder.path("c.ieztrace"),
       {.rank = 0, .communicator = 2, .host = "n9", .job = "1", .program = "app", .start_ns = 200, .closed = false, .dropped = 3},
       std::vector<TracedFile>{{.name = "/a", .first_ns = 300, .last_ns = 1000}});
   const MergeSummary summary = merge({folder.root()}).summary;
-  EXPECT_EQ(
-      summary.run,
-      (RunInfo{.program = "app", .job = "1", .host = "n9", .processes = 3, .communicator = 2, .start_ns = 100, .end_ns = 1000}));
+  EXPECT_EQ(summary.run, (RunInfo{.program = "app",
+                                  .job = "1",
+                                  .host = "n9",
+                                  .processes = 3,
+                                  .communicator = 2,
+                                  .start_ns = 100,
+                                  .end_ns = 1000,
+                                  .layouts = {.applied = 5, .refused = 1, .existing = 1, .last_errno = 28},
+                                  .unseen_descriptors = 5}));
   EXPECT_EQ(summary.rank, 0);
   EXPECT_EQ(summary.unclosed, 1U);
   EXPECT_EQ(summary.dropped, 5U);

@@ -26,7 +26,7 @@ inline constexpr std::uint64_t kMagic = 0x45434152'545A4549;  // "IEZTRACE"
 inline constexpr std::uint32_t kByteOrder = 0x01020304;       // reads 0x04030201 on a machine of the other order
 inline constexpr std::uint32_t kForeignByteOrder = 0x04030201;
 inline constexpr std::uint16_t kVersion = 1;       // another one: another format
-inline constexpr std::uint16_t kMinorVersion = 0;  // a higher one: more types of slots, or meanings of reserved bytes
+inline constexpr std::uint16_t kMinorVersion = 1;  // a higher one: more types of slots, or meanings of reserved bytes
 inline constexpr std::uint32_t kMaxNameSize = 8192;
 inline constexpr std::int64_t kNoTime = -0x7FFFFFFF'FFFFFFFF - 1;
 inline constexpr std::uint32_t kNoSlot = 0xFFFFFFFF;  // not the number of a slot
@@ -67,14 +67,27 @@ struct Header {
   std::uint32_t state;
   std::int32_t rank;           // -1: not known
   std::uint32_t communicator;  // ranks of the program; 0: not known
-  std::uint8_t reserved[92];
+
+  // Since minor version 1.
+  std::int32_t layout_errno;         // of the layout that was refused last; 0: none
+  std::uint64_t unseen_descriptors;  // opened, but beyond the table of the process
+  std::uint64_t layouts_applied;     // planned files that were created as planned
+  std::uint64_t layouts_taken;       // created, but another opener gave it a layout first
+  std::uint64_t layouts_refused;     // created without the layout
+  std::uint64_t layouts_existing;    // planned files that were there before
+  std::uint64_t layouts_elsewhere;   // planned files on file systems that take no layouts
+  std::uint64_t layouts_respected;   // planned files in directories with a layout of their own, or opted out
+  std::uint64_t plan_id;             // 0: there was no plan
+  std::uint8_t reserved[24];
 };
 static_assert(sizeof(Header) == 512 && offsetof(Header, byte_order) == 8 && offsetof(Header, header_size) == 16 &&
               offsetof(Header, slot_capacity) == 24 && offsetof(Header, kind) == 32 && offsetof(Header, processes) == 44 &&
               offsetof(Header, start_ns) == 48 && offsetof(Header, start_monotonic) == 56 && offsetof(Header, host) == 64 &&
               offsetof(Header, job) == 128 && offsetof(Header, program) == 192 && offsetof(Header, checksum) == 320 &&
               offsetof(Header, slots_used) == 384 && offsetof(Header, dropped) == 392 && offsetof(Header, end_ns) == 400 &&
-              offsetof(Header, state) == 408 && offsetof(Header, rank) == 412 && offsetof(Header, communicator) == 416);
+              offsetof(Header, state) == 408 && offsetof(Header, rank) == 412 && offsetof(Header, communicator) == 416 &&
+              offsetof(Header, layout_errno) == 420 && offsetof(Header, unseen_descriptors) == 424 &&
+              offsetof(Header, layouts_applied) == 432 && offsetof(Header, plan_id) == 480);
 
 // ---- Slots ------------------------------------------------------------------------------------------------------------------
 
@@ -84,6 +97,7 @@ inline constexpr std::uint32_t kTypeName = 2;    // goes on with the name of the
 inline constexpr std::uint32_t kTypeRename = 3;  // the new name of a file
 inline constexpr std::uint32_t kTypeCalls = 4;   // single calls
 inline constexpr std::uint32_t kTypeSkip = 5;    // claimed, given up
+inline constexpr std::uint32_t kTypeSize = 6;    // how a file grew, by more than was seen; since minor version 1
 
 inline constexpr std::size_t kFileNameRoom = 112;
 inline constexpr std::size_t kRenameRoom = 232;
@@ -112,8 +126,8 @@ struct FileSlot {
   std::uint32_t ranks;
   std::uint32_t communicator;
   std::uint32_t rename_slot;  // number of the last RENAME slot of this file, plus 1; stored once that slot is committed
-  std::uint32_t reserved;
-  char name[kFileNameRoom];  // no zero inside or behind
+  std::uint32_t size_slot;    // number of the SIZE slot, plus 1, likewise; since minor version 1
+  char name[kFileNameRoom];   // no zero inside or behind
 };
 static_assert(sizeof(FileSlot) == 256 && offsetof(FileSlot, written) == 8 && offsetof(FileSlot, end) == 72 &&
               offsetof(FileSlot, stripe_size) == 96 && offsetof(FileSlot, last_ns) == 112 &&
@@ -138,6 +152,17 @@ struct RenameSlot {
   char name[kRenameRoom];
 };
 static_assert(sizeof(RenameSlot) == 256 && offsetof(RenameSlot, time_ns) == 16 && offsetof(RenameSlot, name) == 24);
+
+// Of a file that grew by more than the process wrote by calls that were seen: through a mapping, io_uring, a raw system call, by
+// other processes, or by holes.
+struct SizeSlot {
+  std::uint32_t type;
+  std::uint32_t file;    // number of the FILE slot
+  std::uint64_t before;  // bytes when the process first opened it; the smallest, if several times
+  std::uint64_t after;   // bytes when it closed it; the largest, if several times
+  std::uint8_t reserved[232];
+};
+static_assert(sizeof(SizeSlot) == 256 && offsetof(SizeSlot, before) == 8 && offsetof(SizeSlot, after) == 16);
 
 inline constexpr std::uint8_t kCallRead = 1;
 inline constexpr std::uint8_t kCallWrite = 2;

@@ -34,6 +34,9 @@ struct SegmentInfo {
   std::uint64_t slot_capacity = 0;  // these three are counted by the writer
   std::uint64_t slots_used = 0;
   std::uint64_t dropped = 0;  // records that found no room
+  LayoutCounts layouts;
+  std::uint64_t unseen_descriptors = 0;  // opened, but beyond the table of the process
+  std::uint64_t plan_id = 0;             // 0: there was no plan
 
   friend bool operator==(const SegmentInfo&, const SegmentInfo&) = default;
 };

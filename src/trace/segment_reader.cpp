@@ -154,6 +154,16 @@ Result<void> SegmentReader::read_header() {
   info_.slot_capacity = header.slot_capacity;
   info_.slots_used = header.slots_used;
   info_.dropped = header.dropped;
+  if (header.minor_version == 0) return {};
+  info_.layouts = {.applied = header.layouts_applied,
+                   .taken = header.layouts_taken,
+                   .refused = header.layouts_refused,
+                   .existing = header.layouts_existing,
+                   .elsewhere = header.layouts_elsewhere,
+                   .respected = header.layouts_respected,
+                   .last_errno = std::max(header.layout_errno, 0)};
+  info_.unseen_descriptors = header.unseen_descriptors;
+  info_.plan_id = header.plan_id;
   return {};
 }
 
@@ -210,6 +220,7 @@ Result<SegmentStats> SegmentReader::read(const SegmentVisitor& visitor, input::P
         IEZ_CHECK(read_file(slot, visitor, report));
         break;
       case abi::kTypeName:
+      case abi::kTypeSize:
         break;  // read with its owner, or the owner was never finished
       case abi::kTypeRename:
         ++stats_.renames;
@@ -264,6 +275,10 @@ Result<void> SegmentReader::read_file(std::uint64_t slot, const SegmentVisitor& 
     if (!trouble.empty()) bad_slot(slot, trouble, report);
   }
   set_row(file);
+  if (minor_version_ > 0 && file.size_slot != 0) {
+    IEZ_TRY(const std::string_view trouble, read_size(slot, file.size_slot));
+    if (!trouble.empty()) bad_slot(slot, trouble, report);
+  }
   ++stats_.files;
   ++report.rows;
   if (visitor.file) visitor.file(static_cast<std::uint32_t>(slot), row_);
@@ -280,6 +295,19 @@ Result<std::string_view> SegmentReader::read_rename(std::uint64_t slot, std::uin
   if (!problem.empty()) row_.renamed.clear();
   if (row_.renamed == row_.name) row_.renamed.clear();
   return problem.empty() ? "" : "its new name is cut or bad";
+}
+
+Result<std::string_view> SegmentReader::read_size(std::uint64_t slot, std::uint32_t link) {
+  const std::uint64_t at = std::uint64_t{link} - 1;
+  if (at >= slots_in_file_) return "its size is cut";
+  IEZ_TRY(const abi::Slot found, slot_at(at));
+  const auto size = as<abi::SizeSlot>(found);
+  if (size.type != abi::kTypeSize || size.file != slot) return "its size is not where it should be";
+  if (size.after > 0) {
+    row_.size_before.count = std::min(size.before, size.after);
+    row_.size_after.count = size.after;
+  }
+  return "";
 }
 
 void SegmentReader::read_calls(const abi::CallsSlot& block, std::uint64_t slot, const SegmentVisitor& visitor,

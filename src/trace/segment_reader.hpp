@@ -69,6 +69,7 @@ class SegmentReader {
                                                    std::string& name) const;  // the problem, or empty
   [[nodiscard]] Result<void> read_file(std::uint64_t slot, const SegmentVisitor& visitor, input::ParseReport& report);
   [[nodiscard]] Result<std::string_view> read_rename(std::uint64_t slot, std::uint32_t link);
+  [[nodiscard]] Result<std::string_view> read_size(std::uint64_t slot, std::uint32_t link);
   void read_calls(const abi::CallsSlot& block, std::uint64_t slot, const SegmentVisitor& visitor, input::ParseReport& report);
   void set_row(const abi::FileSlot& slot);
   std::int64_t wall_time(std::int64_t since_start) const;

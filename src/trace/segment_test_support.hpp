@@ -185,6 +185,10 @@ inline TracedFile random_file(Rng& rng, std::string name, std::int64_t start_ns)
   }
   if (rng.chance(0.3)) file.written = {};
   if (file.written == Bytes{}) file.write_calls = 0;
+  if (rng.chance(0.2)) {
+    file.size_before = {rng.below(1000)};
+    file.size_after = {file.size_before.count + 1 + random_count(rng) % 1'000'000};
+  }
   if (rng.chance(0.5)) {
     file.stripe_count = static_cast<std::uint32_t>(rng.below(3));
     file.stripe_size = {rng.below(3) * 65536};
@@ -214,6 +218,17 @@ inline SegmentInfo random_info(Rng& rng, SegmentKind kind) {
   if (rng.chance(0.8)) info.end_ns = info.start_ns + static_cast<std::int64_t>(rng.below(1'000'000'000'000));
   info.closed = info.end_ns.has_value();
   info.dropped = rng.below(3);
+  if (rng.chance(0.3)) {
+    info.layouts = {.applied = rng.below(100),
+                    .taken = rng.below(3),
+                    .refused = rng.below(3),
+                    .existing = rng.below(3),
+                    .elsewhere = rng.below(3),
+                    .respected = rng.below(3),
+                    .last_errno = static_cast<std::int32_t>(rng.below(2) * 28)};
+    info.unseen_descriptors = rng.below(3);
+    info.plan_id = kind == SegmentKind::run ? 0 : rng.bits();
+  }
   return info;
 }
 

@@ -44,7 +44,8 @@ abi::Header make_header(const SegmentInfo& info) {
   header.magic = abi::kMagic;
   header.byte_order = abi::kByteOrder;
   header.version = abi::kVersion;
-  header.minor_version = abi::kMinorVersion;
+  const bool plain = info.layouts == LayoutCounts{} && info.unseen_descriptors == 0 && info.plan_id == 0;
+  header.minor_version = plain ? 0 : abi::kMinorVersion;  // the oldest that can hold it
   header.header_size = sizeof(abi::Header);
   header.slot_size = kSlotSize;
   header.slot_capacity = info.slot_capacity;
@@ -64,6 +65,15 @@ abi::Header make_header(const SegmentInfo& info) {
   header.state = info.closed ? abi::kStateClosed : abi::kStateOpen;
   header.rank = std::max(info.rank, kNoRank);
   header.communicator = info.communicator;
+  header.layout_errno = info.layouts.last_errno;
+  header.unseen_descriptors = info.unseen_descriptors;
+  header.layouts_applied = info.layouts.applied;
+  header.layouts_taken = info.layouts.taken;
+  header.layouts_refused = info.layouts.refused;
+  header.layouts_existing = info.layouts.existing;
+  header.layouts_elsewhere = info.layouts.elsewhere;
+  header.layouts_respected = info.layouts.respected;
+  header.plan_id = info.plan_id;
   header.checksum = abi::header_checksum(header);
   return header;
 }
@@ -187,20 +197,34 @@ Result<std::uint32_t> SegmentWriter::add(const TracedFile& file) {
   slot.communicator = file.communicator;
   std::memcpy(slot.name, file.name.data(), std::min(file.name.size(), abi::kFileNameRoom));
   const std::uint32_t rename_number = number + 1 + abi::name_slots(file.name.size(), abi::kFileNameRoom);
+  const std::uint32_t rename_slots = file.renamed.empty() ? 0 : 1 + abi::name_slots(file.renamed.size(), abi::kRenameRoom);
   if (!file.renamed.empty()) slot.rename_slot = rename_number + 1;
+  if (file.size_after.count > 0) slot.size_slot = rename_number + rename_slots + 1;
   IEZ_CHECK(put(&slot));
   IEZ_CHECK(put_name_parts(number, file.name, abi::kFileNameRoom));
-  if (file.renamed.empty()) return number;
+  if (!file.renamed.empty()) IEZ_CHECK(put_rename(number, file.renamed, slot.last_ns));
+  if (file.size_after.count > 0) {
+    abi::SizeSlot size{};
+    size.type = abi::kTypeSize;
+    size.file = number;
+    size.before = file.size_before.count;
+    size.after = file.size_after.count;
+    IEZ_CHECK(put(&size));
+    header_.minor_version = abi::kMinorVersion;
+  }
+  return number;
+}
 
+Result<void> SegmentWriter::put_rename(std::uint32_t file, const std::string& name, std::int64_t time_ns) {
+  const std::uint32_t number = slots_;
   abi::RenameSlot rename{};
   rename.type = abi::kTypeRename;
-  rename.name_size = static_cast<std::uint32_t>(file.renamed.size());
-  rename.file = number;
-  rename.time_ns = slot.last_ns;
-  std::memcpy(rename.name, file.renamed.data(), std::min(file.renamed.size(), abi::kRenameRoom));
+  rename.name_size = static_cast<std::uint32_t>(name.size());
+  rename.file = file;
+  rename.time_ns = time_ns;
+  std::memcpy(rename.name, name.data(), std::min(name.size(), abi::kRenameRoom));
   IEZ_CHECK(put(&rename));
-  IEZ_CHECK(put_name_parts(rename_number, file.renamed, abi::kRenameRoom));
-  return number;
+  return put_name_parts(number, name, abi::kRenameRoom);
 }
 
 Result<void> SegmentWriter::add(const TracedCall& call) {

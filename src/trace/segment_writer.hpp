@@ -47,6 +47,7 @@ class SegmentWriter {
 
   [[nodiscard]] Result<void> put(const void* slot);
   [[nodiscard]] Result<void> put_name_parts(std::uint32_t owner, const std::string& name, std::size_t room);
+  [[nodiscard]] Result<void> put_rename(std::uint32_t file, const std::string& name, std::int64_t time_ns);
   [[nodiscard]] Result<void> put_calls();
   [[nodiscard]] Result<void> flush();
   [[nodiscard]] Result<void> write_at(std::uint64_t offset, const std::byte* bytes, std::size_t size);

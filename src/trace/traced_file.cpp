@@ -56,6 +56,8 @@ void absorb(FileCounters& counters, const FileCounters& other) {
   counters.end = std::max(counters.end, other.end);
   counters.creates = saturating_add(counters.creates, other.creates);
   counters.opens = saturating_add(counters.opens, other.opens);
+  counters.size_before = std::min(counters.size_before, other.size_before);
+  counters.size_after = std::max(counters.size_after, other.size_after);
   counters.first_ns = std::min(counters.first_ns, other.first_ns);
   counters.last_ns = std::max(counters.last_ns, other.last_ns);
 }
@@ -73,6 +75,8 @@ FileCounters counters_of(const TracedFile& file) {
           .creates = file.creates,
           .opens = file.opens,
           .stripe_size = file.stripe_size.count,
+          .size_before = file.size_after.count > 0 ? file.size_before.count : FileCounters::kNoSize,
+          .size_after = file.size_after.count,
           .first_ns = file.first_ns.value_or(FileCounters::kNoFirst),
           .last_ns = file.last_ns.value_or(FileCounters::kNoLast),
           .stripe_count = file.stripe_count,
@@ -94,6 +98,8 @@ void set_counters(TracedFile& file, const FileCounters& counters) {
   file.creates = counters.creates;
   file.opens = counters.opens;
   file.stripe_size.count = counters.stripe_size;
+  file.size_before.count = counters.size_after > 0 ? counters.size_before : 0;
+  file.size_after.count = counters.size_after;
   file.first_ns.reset();
   file.last_ns.reset();
   if (counters.first_ns != FileCounters::kNoFirst) file.first_ns = counters.first_ns;
@@ -102,6 +108,21 @@ void set_counters(TracedFile& file, const FileCounters& counters) {
   file.rank = counters.rank;
   file.ranks = counters.ranks;
   file.communicator = counters.communicator;
+}
+
+Bytes unseen(const TracedFile& file) {
+  const std::uint64_t grown = file.size_after.count - std::min(file.size_before.count, file.size_after.count);
+  return {grown - std::min(grown, file.written.count)};
+}
+
+void absorb(LayoutCounts& counts, const LayoutCounts& other) {
+  counts.applied = saturating_add(counts.applied, other.applied);
+  counts.taken = saturating_add(counts.taken, other.taken);
+  counts.refused = saturating_add(counts.refused, other.refused);
+  counts.existing = saturating_add(counts.existing, other.existing);
+  counts.elsewhere = saturating_add(counts.elsewhere, other.elsewhere);
+  counts.respected = saturating_add(counts.respected, other.respected);
+  counts.last_errno = std::max(counts.last_errno, other.last_errno);
 }
 
 void absorb(TracedFile& file, const TracedFile& other) {

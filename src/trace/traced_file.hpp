@@ -33,6 +33,10 @@ struct TracedFile {
   std::uint64_t creates = 0;
   std::uint64_t opens = 0;
 
+  // How large it was at first and in the end, where a process found that it grew by more than was seen; 0 and 0: none did.
+  Bytes size_before;
+  Bytes size_after;
+
   std::uint32_t stripe_count = 0;  // 0: not known
   Bytes stripe_size;
   std::int32_t rank = kNoRank;     // of the one process that wrote it (or, if none wrote, read it); the lowest, if several did
@@ -52,8 +56,27 @@ inline bool shared(const TracedFile& file) { return file.ranks > 1; }
 // The name under which the next run will find it.
 inline const std::string& final_name(const TracedFile& file) { return file.renamed.empty() ? file.name : file.renamed; }
 
+// Bytes by which it grew and that no call was seen for: written through mappings, io_uring or raw system calls, or holes. All
+// that was written counts as growth, so this is not too much.
+Bytes unseen(const TracedFile& file);
+
 // Adds what another process did to the same file. REQUIRES: the same name.
 void absorb(TracedFile& file, const TracedFile& other);
+
+// What became of planned files at their creation.
+struct LayoutCounts {
+  std::uint64_t applied = 0;
+  std::uint64_t taken = 0;      // another opener gave the file a layout first
+  std::uint64_t refused = 0;    // created without it
+  std::uint64_t existing = 0;   // were there before
+  std::uint64_t elsewhere = 0;  // on a file system that takes no layouts
+  std::uint64_t respected = 0;  // in a directory with a layout of its own
+  std::int32_t last_errno = 0;  // of one that was refused; 0: not known
+
+  friend bool operator==(const LayoutCounts&, const LayoutCounts&) = default;
+};
+
+void absorb(LayoutCounts& counts, const LayoutCounts& other);
 
 // Of the run as a whole; empty or 0 where the source does not say.
 struct RunInfo {
@@ -64,6 +87,8 @@ struct RunInfo {
   std::uint32_t communicator = 0;  // ranks of the program
   std::int64_t start_ns = 0;       // nanoseconds since 1970
   std::int64_t end_ns = 0;
+  LayoutCounts layouts;
+  std::uint64_t unseen_descriptors = 0;  // opened, but beyond the tables of their processes
 
   friend bool operator==(const RunInfo&, const RunInfo&) = default;
 };

@@ -94,6 +94,24 @@ TEST(Absorb, KnownBeforeUnknown) {
   EXPECT_FALSE(sum_of(unknown, unknown).last_ns);
 }
 
+TEST(Absorb, WhatNobodySaw) {
+  // Two ranks write one half each of a shared file; the first closes it when the second is done.
+  TracedFile first{.name = "/a", .written = {1000}, .size_before = {0}, .size_after = {2000}};
+  const TracedFile second{.name = "/a", .written = {1000}};
+  EXPECT_EQ(unseen(first), Bytes{1000}) << "what the first one alone can tell";
+  absorb(first, second);
+  EXPECT_EQ(unseen(first), Bytes{0});
+  // A third appends through a mapping.
+  absorb(first, TracedFile{.name = "/a", .size_before = {2000}, .size_after = {5000}});
+  EXPECT_EQ(unseen(first), Bytes{3000});
+  EXPECT_EQ(first.size_before, Bytes{0});
+  EXPECT_EQ(first.size_after, Bytes{5000});
+  // One that wrote over and over hides what was not seen, and never gives less than nothing.
+  absorb(first, TracedFile{.name = "/a", .written = {9000}});
+  EXPECT_EQ(unseen(first), Bytes{0});
+  EXPECT_EQ(unseen(TracedFile{.name = "/b", .written = {5}}), Bytes{0});
+}
+
 TEST(Absorb, SumsDoNotWrap) {
   const TracedFile many{.name = "/f", .written = {~0ULL}, .write_calls = ~0ULL, .opens = ~0ULL, .ranks = ~0U};
   const TracedFile sum = sum_of(many, many);

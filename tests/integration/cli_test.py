@@ -21,6 +21,7 @@ LOG = DATA / "darshan/macsio-3.21.txt"
 SERIES = ROOT / "tests/golden/forecast/traces/hacc.csv"
 
 COMMANDS = (("status",), ("top",), ("layout",), ("layout", "show"), ("layout", "set"), ("place",), ("place", "explain"),
+            ("plan",), ("plan", "compile"), ("plan", "show"), ("plan", "check"),
             ("contention",), ("advise",), ("tune",), ("trace",), ("trace", "show"), ("trace", "merge"), ("trace", "export"), ("trace", "import"),
             ("forecast",), ("forecast", "series"), ("forecast", "run"), ("sim",), ("sim", "run"), ("sim", "compare"), ("sim", "list"),
             ("sim", "show"), ("repro",), ("inject",), ("bench",), ("completion",), ("help",))
@@ -316,7 +317,7 @@ class Completion(Case):
     def test_offers(self):
         levels = ["debug", "error", "info", "off", "warning"]
         for words, offered in (
-            (("iez", ""), ["advise", "bench", "completion", "contention", "forecast", "help", "inject", "layout", "place", "repro", "sim", "status", "top",
+            (("iez", ""), ["advise", "bench", "completion", "contention", "forecast", "help", "inject", "lab", "layout", "place", "plan", "repro", "sim", "status", "top",
                              "trace", "tune"]),
             (("iez", "st"), ["status"]),
             (("iez", "zz"), []),

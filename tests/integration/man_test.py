@@ -119,6 +119,7 @@ AFTER = ("--json", "--root", "lustre-2.17.0-after")
 SEGMENT = ROOT / "tests/fuzz/corpus/trace_segment/calls"
 RUNS = [ROOT / f"examples/traces/run{number}.csv" for number in (1, 2, 3, 4)]
 SERIES = ROOT / "tests/golden/forecast"
+PLANS = ROOT / "tests/fuzz/corpus/plan"
 SCRATCH = tempfile.TemporaryDirectory()
 JSON_RUNS = {
     "iez-status": [("status", "--json", "--root", root) for root in ("lustre-2.10.1", "lustre-2.17.0-after", "get_param/valid_mds.txt")]
@@ -136,6 +137,10 @@ JSON_RUNS = {
                  for extra in ((), ("--dry-run",))],
     "iez-place": [("place", "--json", *BATCH), ("place", "--json", "--compare", "--seeds", "2", *BATCH),
                   ("place", "--json", "--exclude", "3", *BATCH, "explain", "ior.03")],
+    "iez-plan": [("plan", "compile", "--json", ROOT / "examples/plans/demo.csv", "-o", pathlib.Path(SCRATCH.name) / "demo.iezplan"),
+                 ("plan", "show", "--json", PLANS / "demo"), ("plan", "check", "--json", PLANS / "demo"),
+                 ("plan", "show", "--json", PLANS / "rules"),
+                 ("plan", "show", "--json", PLANS / "demo", "--match", "/scratch/ckpt.100.7", "/scratch/mesh.h5", "/elsewhere")],
     "iez-trace": [("trace", "show", "--json", "--calls", SEGMENT),
                   ("trace", "merge", "--json", SEGMENT, "-o", pathlib.Path(SCRATCH.name) / "merged.ieztrace")],
     "iez-forecast": [("forecast", "series", "--json", "--test", "4", SERIES / "traces/ckpt_mix.csv"),

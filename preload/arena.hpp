@@ -1,0 +1,94 @@
+// The trace segment of this process: a file in the trace directory that is mapped, so that nothing has to be flushed and nothing
+// is lost when the process is killed (trace/segment_format.hpp).
+//
+// Made at the first record, with a name of its own. The mapping has its full size from the start and never more; the file begins
+// small and grows. Only bytes that the file system has promised (fallocate) are touched: a full disk gives dropped records, never
+// SIGBUS. The file is made read-only, so that nobody cuts it short by accident. No descriptor is kept open.
+//
+// Thread safety: any thread; async-signal-safe, lock-free. errno is changed by begin() and claim().
+#pragma once
+
+#include <sys/types.h>
+
+#include <climits>
+#include <cstdint>
+
+#include "trace/segment_format.hpp"
+
+namespace iez::preload {
+
+namespace abi = trace::abi;
+
+class Arena {
+ public:
+  enum class State : std::uint32_t { none, making, ready, failed };
+
+  // Of this process, from now on. REQUIRES: called in the constructor and in the child of a fork, when there is one thread.
+  void start_process();
+
+  // False in a child that shares the memory (vfork): it must leave every table alone. One system call.
+  bool in_own_process() const;
+
+  bool ready() const { return __atomic_load_n(&state_, __ATOMIC_ACQUIRE) == State::ready; }
+  bool failed() const { return __atomic_load_n(&state_, __ATOMIC_RELAXED) == State::failed; }
+
+  // True once the segment is there. False if it cannot be made, or another thread is about to.
+  bool begin();
+
+  // As abi::claim_slots(); grows the file if need be.
+  std::uint32_t claim(std::uint32_t count);
+
+  abi::Header& header() { return *header_; }
+  template <typename T>
+  T& slot(std::uint32_t number) {
+    return *reinterpret_cast<T*>(slots_ + number);
+  }
+  // Of the names: open addressing, kIndexSize words that were 0 at first. Private memory.
+  std::uint64_t* index() { return index_; }
+
+  std::int64_t since_start(std::int64_t monotonic_ns) const { return monotonic_ns - start_monotonic_; }
+  std::int64_t process_start_ns() const { return process_start_ns_; }
+  std::uint32_t generation() const { return generation_; }
+
+  // The state in the file; nothing happens without a segment, or in a child that shares the memory.
+  void mark_closed();
+  void mark_open();
+
+  static constexpr std::uint32_t kIndexSize = 32768;  // a power of 2, and more than slots
+
+ private:
+  bool make();
+  bool map(int fd);
+  void fill_header();
+  bool grow(std::uint64_t slots);
+
+  State state_ = State::none;
+  std::uint32_t generation_ = 0;
+  pid_t pid_ = 0;
+  std::int64_t process_start_ns_ = 0;
+  abi::Header* header_ = nullptr;
+  abi::Slot* slots_ = nullptr;
+  std::uint64_t* index_ = nullptr;
+  std::uint64_t capacity_ = 0;
+  std::uint64_t allocated_ = 0;  // slots that the file has room for
+  std::int64_t start_monotonic_ = 0;
+  char path_[PATH_MAX] = {};
+};
+
+extern constinit Arena arena;
+
+inline void add(std::uint64_t& counter, std::uint64_t count) { __atomic_fetch_add(&counter, count, __ATOMIC_RELAXED); }
+
+inline void raise_to(std::uint64_t& largest, std::uint64_t value) {
+  std::uint64_t seen = __atomic_load_n(&largest, __ATOMIC_RELAXED);
+  while (seen < value && !__atomic_compare_exchange_n(&largest, &seen, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+  }
+}
+
+inline void lower_to(std::uint64_t& smallest, std::uint64_t value) {
+  std::uint64_t seen = __atomic_load_n(&smallest, __ATOMIC_RELAXED);
+  while (seen > value && !__atomic_compare_exchange_n(&smallest, &seen, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+  }
+}
+
+}  // namespace iez::preload

@@ -1,0 +1,175 @@
+// libiez-mpi-FLAVOUR.so: MPI_File_open, in C and Fortran, for one MPI.
+//
+// A file that the plan knows is made by rank 0 of the communicator before any rank opens it: one create with the layout, be the
+// MPI one whose ranks would all create. The next MPI_File_open in line then does what it always does, with the arguments as they
+// came. Afterwards libiez.so is told how many ranks opened the file together.
+//
+// Nothing of MPI is linked: a program that has no MPI does not get one. Functions of MPI are looked up when a program that calls
+// MPI_File_open has them for certain.
+#define OMPI_SKIP_MPICXX 1
+#define MPICH_SKIP_MPICXX 1
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <mpi.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+
+#include "preload/mpi/open_note.hpp"
+
+#ifdef OPEN_MPI
+// Its null handles are objects of the program's MPI.
+#pragma weak ompi_mpi_info_null
+#pragma weak ompi_mpi_comm_null
+#endif
+
+// The library exports these alone; libiez-mpi.map lists them.
+#define IEZ_EXPORT __attribute__((visibility("default")))
+
+namespace {
+
+using iez::preload::OpenNote;
+
+// Of the library that comes behind this one: tools that stack take their turn.
+template <typename Function>
+Function next(const char* name) {
+  return reinterpret_cast<Function>(::dlsym(RTLD_NEXT, name));
+}
+
+using FileOpen = int (*)(MPI_Comm, const char*, int, MPI_Info, MPI_File*);
+using CommNumber = int (*)(MPI_Comm, int*);
+using InfoGet = int (*)(MPI_Info, const char*, int, char*, int*);
+
+struct Opening {
+  OpenNote note;
+  int caller_errno;
+};
+
+// ROMIO and OMPIO take "ufs:/path"; a name of one letter is no file system.
+const char* without_file_system(const char* name) {
+  const char* const colon = std::strchr(name, ':');
+  const char* const slash = std::strchr(name, '/');
+  return colon != nullptr && colon - name > 1 && (slash == nullptr || colon < slash) ? colon + 1 : name;
+}
+
+std::uint32_t writers_of(MPI_Info info) {
+  if (info == MPI_INFO_NULL) return 0;
+  const auto get = next<InfoGet>("MPI_Info_get");
+  char text[16] = {};
+  int found = 0;
+  if (get == nullptr || get(info, "cb_nodes", static_cast<int>(sizeof text) - 1, text, &found) != MPI_SUCCESS || found == 0)
+    return 0;
+  const unsigned long number = std::strtoul(text, nullptr, 10);
+  return number > UINT_MAX ? 0 : static_cast<std::uint32_t>(number);
+}
+
+int access_of(int mode) {
+  if ((mode & MPI_MODE_RDWR) != 0) return O_RDWR;
+  return (mode & MPI_MODE_WRONLY) != 0 ? O_WRONLY : O_RDONLY;
+}
+
+Opening begin(MPI_Comm comm, const char* name, int mode, MPI_Info info) {
+  Opening opening{.note = {}, .caller_errno = errno};
+  const auto rank_of = next<CommNumber>("MPI_Comm_rank");
+  const auto size_of = next<CommNumber>("MPI_Comm_size");
+  int rank = -1;
+  int size = 0;
+  if (name == nullptr || rank_of == nullptr || size_of == nullptr || rank_of(comm, &rank) != MPI_SUCCESS ||
+      size_of(comm, &size) != MPI_SUCCESS) {
+    return opening;
+  }
+  opening.note = {.communicator = static_cast<std::uint32_t>(size),
+                  .rank = rank,
+                  .writers = writers_of(info),
+                  .path = without_file_system(name)};
+  const bool creates = (mode & MPI_MODE_CREATE) != 0 && (mode & MPI_MODE_EXCL) == 0;
+  if (creates && rank == 0 && ::fcntl(iez::preload::kNoteDescriptor, iez::preload::kAskPlanned, &opening.note) == 1) {
+    // As both MPIs create: with all permissions that the process's mask leaves.
+    const int fd = ::open(opening.note.path, O_CREAT | O_CLOEXEC | access_of(mode), 0666);
+    if (fd >= 0) ::close(fd);
+  }
+  errno = opening.caller_errno;
+  return opening;
+}
+
+void end(const Opening& opening, int result) {
+  const int keep = errno;
+  if (result == MPI_SUCCESS && opening.note.path != nullptr) {
+    ::fcntl(iez::preload::kNoteDescriptor, iez::preload::kTellOpened, &opening.note);
+  }
+  errno = keep;
+}
+
+using FortranOpen = void (*)(MPI_Fint*, const char*, MPI_Fint*, MPI_Fint*, MPI_Fint*, MPI_Fint*, std::size_t);
+using CommOfFortran = MPI_Comm (*)(MPI_Fint);
+using InfoOfFortran = MPI_Info (*)(MPI_Fint);
+
+MPI_Comm communicator_of(MPI_Fint number) {
+#ifdef MPI_Comm_f2c
+  return MPI_Comm_f2c(number);
+#else
+  const auto convert = next<CommOfFortran>("MPI_Comm_f2c");
+  return convert == nullptr ? MPI_COMM_NULL : convert(number);
+#endif
+}
+
+MPI_Info info_of(MPI_Fint number) {
+#ifdef MPI_Info_f2c
+  return MPI_Info_f2c(number);
+#else
+  const auto convert = next<InfoOfFortran>("MPI_Info_f2c");
+  return convert == nullptr ? MPI_INFO_NULL : convert(number);
+#endif
+}
+
+// Fortran fills names up with blanks.
+void fortran_open(const char* symbol, MPI_Fint* comm, const char* name, MPI_Fint* mode, MPI_Fint* info, MPI_Fint* file,
+                  MPI_Fint* error, std::size_t length) {
+  const auto open = next<FortranOpen>(symbol);
+  if (open == nullptr) {
+    *error = MPI_ERR_UNSUPPORTED_OPERATION;
+    return;
+  }
+  char path[PATH_MAX];
+  std::size_t size = length;
+  while (size > 0 && name[size - 1] == ' ') --size;
+  Opening opening{.note = {}, .caller_errno = errno};
+  const MPI_Comm communicator = communicator_of(*comm);
+  if (size < sizeof path && communicator != MPI_COMM_NULL) {
+    std::memcpy(path, name, size);
+    path[size] = '\0';
+    opening = begin(communicator, path, *mode, info_of(*info));
+  }
+  open(comm, name, mode, info, file, error, length);
+  end(opening, *error);
+}
+
+}  // namespace
+
+extern "C" {
+
+IEZ_EXPORT int MPI_File_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh) {
+  const auto open = next<FileOpen>("MPI_File_open");
+  if (open == nullptr) return MPI_ERR_UNSUPPORTED_OPERATION;
+  const Opening opening = begin(comm, filename, amode, info);
+  const int result = open(comm, filename, amode, info, fh);
+  end(opening, result);
+  return result;
+}
+
+// The four spellings that Fortran compilers make of one name. Open MPI's call PMPI_File_open, so the C name does not see them.
+#define IEZ_FORTRAN_OPEN(symbol)                                                                                            \
+  IEZ_EXPORT void symbol(MPI_Fint* comm, const char* name, MPI_Fint* mode, MPI_Fint* info, MPI_Fint* file, MPI_Fint* error, \
+                         std::size_t length) {                                                                              \
+    fortran_open(#symbol, comm, name, mode, info, file, error, length);                                                     \
+  }
+IEZ_FORTRAN_OPEN(mpi_file_open)
+IEZ_FORTRAN_OPEN(mpi_file_open_)
+IEZ_FORTRAN_OPEN(mpi_file_open__)
+IEZ_FORTRAN_OPEN(MPI_FILE_OPEN)
+
+}  // extern "C"

@@ -1,0 +1,286 @@
+#include "placing.hpp"
+
+#include <pthread.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/vfs.h>
+#include <sys/xattr.h>
+
+#include <cstring>
+
+#include "file_records.hpp"
+#include "lustre/layout_abi.hpp"
+#include "lustre/set_layout.hpp"
+#include "mpi/open_note.hpp"
+#include "next_symbols.hpp"
+#include "scratch.hpp"
+#include "settings.hpp"
+
+namespace iez::preload {
+
+namespace {
+
+using lustre::FileSystemKind;
+using lustre::LayoutOutcome;
+
+constexpr int kHighDescriptor = 900;  // below the usual limit of 1024, above what programs count on
+
+// ---- The plan file ----------------------------------------------------------------------------------------------------------
+
+struct PlanFile {
+  int fd = -1;
+  plan::OpenPlan plan;
+  std::uint64_t inode = 0;
+  std::uint64_t device = 0;
+};
+constinit PlanFile plan_file;
+
+constexpr plan::LookupCalls kLookupCalls = {.pread = sys_pread};
+
+bool identify(int fd, std::uint64_t& inode, std::uint64_t& device) {
+  struct statx answer;
+  if (::syscall(SYS_statx, fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &answer) != 0) return false;
+  inode = answer.stx_ino;
+  device = static_cast<std::uint64_t>(answer.stx_dev_major) << 32U | answer.stx_dev_minor;
+  return true;
+}
+
+// To the highest number that the limit allows, up to kHighDescriptor.
+int move_up(int fd) {
+  rlimit limit{};
+  ::syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, nullptr, &limit);
+  const int lowest = limit.rlim_cur > kHighDescriptor + 16 ? kHighDescriptor : static_cast<int>(limit.rlim_cur) / 2;
+  const auto moved = static_cast<int>(::syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, lowest));
+  if (moved >= 0) sys_close(fd);
+  return moved >= 0 ? moved : fd;
+}
+
+bool open_at_high_number() {
+  const int fd = sys_openat(AT_FDCWD, settings.plan_file, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
+  if (fd < 0) return false;
+  PlanFile opened;
+  opened.fd = move_up(fd);
+  if (!identify(opened.fd, opened.inode, opened.device) ||
+      plan::open_plan(kLookupCalls, opened.fd, opened.plan) != plan::PlanState::ready) {
+    sys_close(opened.fd);
+    return false;
+  }
+  plan_file = opened;
+  return true;
+}
+
+// The program may have closed every descriptor by system calls, and opened others in their place.
+bool plan_is_there() {
+  std::uint64_t inode = 0;
+  std::uint64_t device = 0;
+  return plan_file.fd >= 0 && identify(plan_file.fd, inode, device) && inode == plan_file.inode && device == plan_file.device;
+}
+
+bool find_in_plan(Name& name, plan::FoundLayout& layout) {
+  if (!plan_is_there()) return false;
+  const plan::Found found = plan::find_layout(kLookupCalls, plan_file.plan, name.text, name.size, layout);
+  return found == plan::Found::file || found == plan::Found::pattern || found == plan::Found::spread;
+}
+
+// ---- The directory ----------------------------------------------------------------------------------------------------------
+
+// A word a directory: its hash but for the last byte, and there what is known. For the life of the process.
+constexpr std::size_t kDirectories = 512;
+std::uint64_t directories[kDirectories];
+
+constexpr std::uint64_t kKnown = 0x80;
+constexpr std::uint64_t kOwnLayout = 0x40;
+constexpr std::uint64_t kKindMask = 0x0F;
+
+struct DirectoryFacts {
+  FileSystemKind kind = FileSystemKind::other;
+  bool own_layout = false;
+};
+
+const lustre::LayoutCalls& layout_calls();
+
+DirectoryFacts ask_directory(int dirfd, const char* path, const char* directory) {
+  DirectoryFacts facts{.kind = lustre::file_system_kind_at(layout_calls(), dirfd, path), .own_layout = false};
+  if (facts.kind == FileSystemKind::other || !settings.respect_directory_layout) return facts;
+  facts.own_layout = ::getxattr(directory, lustre::abi::kXattrName, nullptr, 0) > 0;
+  return facts;
+}
+
+DirectoryFacts directory_facts(int dirfd, const char* path, Name& name) {
+  const std::size_t size = directory_size(name);
+  const std::uint64_t hash = hash_of(name.text, size) & ~std::uint64_t{0xFF};
+  std::uint64_t& word = directories[(hash >> 8U) % kDirectories];
+  const std::uint64_t known = __atomic_load_n(&word, __ATOMIC_RELAXED);
+  if ((known & ~std::uint64_t{0xFF}) == hash && (known & kKnown) != 0) {
+    return {.kind = static_cast<FileSystemKind>(known & kKindMask), .own_layout = (known & kOwnLayout) != 0};
+  }
+  const char kept = name.text[size];
+  name.text[size] = '\0';
+  const DirectoryFacts facts = ask_directory(dirfd, path, name.text);
+  name.text[size] = kept;
+  __atomic_store_n(&word, hash | kKnown | (facts.own_layout ? kOwnLayout : 0) | static_cast<std::uint64_t>(facts.kind),
+                   __ATOMIC_RELAXED);
+  return facts;
+}
+
+const lustre::LayoutCalls& layout_calls() {
+  static constexpr lustre::LayoutCalls kCalls = {
+      .openat = [](int dirfd, const char* path, int flags, mode_t mode) { return next.openat(dirfd, path, flags, mode); },
+      .close = [](int fd) { return next.close(fd); },
+      .ioctl = [](int fd, unsigned long request, const void* argument) { return ::ioctl(fd, request, argument); },
+      .getfl = [](int fd) { return next.fcntl(fd, F_GETFL, nullptr); },
+      .setfl = [](int fd,
+                  int flags) { return next.fcntl(fd, F_SETFL, reinterpret_cast<void*>(static_cast<std::intptr_t>(flags))); },
+      .mknodat = [](int dirfd, const char* path, mode_t mode) { return ::mknodat(dirfd, path, mode, 0); },
+      .unlinkat = [](int dirfd, const char* path) { return ::unlinkat(dirfd, path, 0); },
+      .fsetxattr = [](int fd, const char* name, const void* value,
+                      std::size_t size) { return ::fsetxattr(fd, name, value, size, 0); },
+      .setxattr = [](const char* path, const char* name, const void* value,
+                     std::size_t size) { return ::setxattr(path, name, value, size, 0); },
+      .getxattr = [](const char* path, const char* name, void* value,
+                     std::size_t size) { return ::getxattr(path, name, value, size); },
+      .fstatfs = [](int fd, struct statfs* answer) { return ::fstatfs(fd, answer); },
+  };
+  return kCalls;
+}
+
+// ---- What became of it ------------------------------------------------------------------------------------------------------
+
+std::uint64_t* counter_of(LayoutOutcome outcome, abi::Header& header) {
+  switch (outcome) {
+    case LayoutOutcome::applied:
+      return &header.layouts_applied;
+    case LayoutOutcome::already_has_layout:
+      return &header.layouts_taken;
+    case LayoutOutcome::refused:
+      return &header.layouts_refused;
+    case LayoutOutcome::exists:
+      return &header.layouts_existing;
+    case LayoutOutcome::not_lustre:
+      return &header.layouts_elsewhere;
+    case LayoutOutcome::left_alone:
+    case LayoutOutcome::open_failed:
+      break;
+  }
+  return nullptr;
+}
+
+bool segment_is_there() {
+  if (!active.tracing || !arena.in_own_process() || !arena.begin()) return false;
+  __atomic_store_n(&arena.header().plan_id, plan_file.plan.id, __ATOMIC_RELAXED);
+  return true;
+}
+
+void count_outcome(const lustre::LayoutResult& result) {
+  if (!segment_is_there()) return;
+  if (std::uint64_t* const counter = counter_of(result.outcome, arena.header()); counter != nullptr) add(*counter, 1);
+  if (result.layout_errno != 0) __atomic_store_n(&arena.header().layout_errno, result.layout_errno, __ATOMIC_RELAXED);
+}
+
+// The stripes of a plain layout as asked for: reading them back would be a round trip.
+void note_stripes(const Name& name, const plan::FoundLayout& layout) {
+  if (!segment_is_there() || layout.size < sizeof(lustre::abi::LayoutV1)) return;
+  if (lustre::abi::plain_header_size(lustre::abi::load_u32(layout.bytes)) == 0) return;
+  const std::uint32_t slot = file_record(name.text, name.size);
+  if (slot == abi::kNoSlot) return;
+  auto& file = arena.slot<abi::FileSlot>(slot);
+  const std::uint32_t size = lustre::abi::load_u32(layout.bytes + offsetof(lustre::abi::LayoutV1, stripe_size));
+  const std::uint16_t count = lustre::abi::load_u16(layout.bytes + offsetof(lustre::abi::LayoutV1, stripe_count));
+  __atomic_store_n(&file.stripe_size, size, __ATOMIC_RELAXED);
+  if (count != 0xFFFF) __atomic_store_n(&file.stripe_count, count, __ATOMIC_RELAXED);
+}
+
+bool may_be_placed(const Name& name) {
+  return (settings.only[0] == '\0' || below_any(settings.only, name.text, name.size)) &&
+         !(settings.except_given && below_any(settings.except, name.text, name.size));
+}
+
+// REQUIRES: cancellation is off, since a block of Scratch is held.
+bool open_planned(int dirfd, const char* path, int flags, mode_t mode, PlacedOpen& placed) {
+  const Scratch scratch;
+  const int caller_errno = errno;
+  DirectoryFacts facts;
+  bool planned = scratch && absolute_name(dirfd, path, scratch->name) && may_be_placed(scratch->name) &&
+                 find_in_plan(scratch->name, scratch->layout);
+  if (planned) {
+    facts = directory_facts(dirfd, path, scratch->name);
+    if (facts.own_layout) {
+      if (segment_is_there()) add(arena.header().layouts_respected, 1);
+      planned = false;
+    }
+  }
+  errno = caller_errno;
+  if (!planned) return false;
+
+  const lustre::LayoutResult result =
+      lustre::open_with_layout(layout_calls(), facts.kind, {.dirfd = dirfd, .path = path, .flags = flags, .mode = mode},
+                               {.bytes = scratch->layout.bytes, .size = scratch->layout.size});
+  placed.fd = result.fd;
+  const bool made_here = result.outcome == LayoutOutcome::applied || result.outcome == LayoutOutcome::already_has_layout;
+  const bool not_known = result.outcome == LayoutOutcome::refused || result.outcome == LayoutOutcome::not_lustre;
+  placed.created = made_here ? Created::yes : not_known ? Created::perhaps : Created::no;
+  const ErrnoGuard keep;
+  count_outcome(result);
+  if (result.outcome == LayoutOutcome::applied) note_stripes(scratch->name, scratch->layout);
+  return true;
+}
+
+}  // namespace
+
+bool open_plan_file() { return open_at_high_number(); }
+
+bool open_placed(int dirfd, const char* path, int flags, mode_t mode, PlacedOpen& placed) {
+  if ((flags & O_CREAT) == 0 || (flags & (O_DIRECTORY | O_PATH)) != 0 || path == nullptr || plan_file.fd < 0) return false;
+  // As at the beginning of a plain open(). Inside, a cancelled thread would leave a block of Scratch and a half-made file.
+  ::pthread_testcancel();
+  int state = 0;
+  ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+  const bool done = open_planned(dirfd, path, flags, mode, placed);
+  ::pthread_setcancelstate(state, nullptr);
+  return done;
+}
+
+bool is_planned(const char* path) {
+  const ErrnoGuard keep;
+  const Scratch scratch;
+  return scratch && absolute_name(AT_FDCWD, path, scratch->name) && may_be_placed(scratch->name) &&
+         find_in_plan(scratch->name, scratch->layout);
+}
+
+int answer_note(int command, const void* note) {
+  OpenNote told;
+  if (note == nullptr) return -1;
+  std::memcpy(&told.size, note, sizeof(told.size));
+  if (told.size < sizeof(OpenNote)) return -1;
+  std::memcpy(static_cast<void*>(&told), note, sizeof(told));
+  if (command == kAskPlanned) return active.placing && told.path != nullptr && is_planned(told.path) ? 1 : 0;
+  const ErrnoGuard keep;
+  if (!active.tracing || !arena.in_own_process() || !arena.begin()) return -1;
+  // Ranks of a part of the program say less than those of the launcher.
+  abi::Header& header = arena.header();
+  if (told.communicator > __atomic_load_n(&header.communicator, __ATOMIC_RELAXED)) {
+    __atomic_store_n(&header.communicator, told.communicator, __ATOMIC_RELAXED);
+    __atomic_store_n(&header.rank, told.rank, __ATOMIC_RELAXED);
+  }
+  return 0;
+}
+
+int own_descriptor() { return plan_file.fd; }
+
+void give_up_descriptor(int fd) {
+  if (fd != plan_file.fd || fd < 0) return;
+  const ErrnoGuard keep;
+  if (!arena.in_own_process()) return;  // a child that shares the memory: its copy of the descriptor is not ours to move
+  // Far away: a program that fills the numbers one after the other would meet it again at once.
+  auto moved = static_cast<int>(::syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, fd + 1000));
+  if (moved < 0) moved = static_cast<int>(::syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, fd + 1));
+  if (moved < 0) {
+    plan_file.fd = -1;
+    return;
+  }
+  plan_file.plan.fd = moved;
+  plan_file.fd = moved;
+  sys_close(fd);
+}
+
+}  // namespace iez::preload

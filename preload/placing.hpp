@@ -1,0 +1,42 @@
+// Gives planned files their layout at creation.
+//
+// The plan file is opened once, in the constructor, at a high number that the program does not get to see: close() of it says
+// EBADF, as it would without the library. Should it be lost all the same, it is opened anew.
+//
+// A planned create costs the lookup, once a directory the question whether it has a layout of its own, and what
+// lustre/set_layout.hpp says. Whatever goes wrong, the program gets the answer of its own call.
+//
+// Thread safety: any thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include "recorder.hpp"
+
+namespace iez::preload {
+
+// True: there is a plan that can be read.
+bool open_plan_file();
+
+struct PlacedOpen {
+  int fd = -1;  // or -1, and errno
+  Created created = Created::no;
+};
+
+// False if the name is not planned, or is to be left alone: the caller makes its own call. A cancellation point.
+// REQUIRES: active.placing.
+bool open_placed(int dirfd, const char* path, int flags, mode_t mode, PlacedOpen& placed);
+
+// Whether open_placed() would have a layout for a name such as mkstemp() makes.
+bool is_planned(const char* path);
+
+// The other end of mpi/open_note.hpp: what fcntl(kNoteDescriptor, ...) answers.
+int answer_note(int command, const void* note);
+
+// The descriptor of the plan file; -1: none. Nobody but this library may close or replace it.
+int own_descriptor();
+
+// Moves the plan file to another number, since dup2() is about to take this one.
+void give_up_descriptor(int fd);
+
+}  // namespace iez::preload

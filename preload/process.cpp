@@ -1,0 +1,237 @@
+// The life of a process: the constructor and the end, fork, and programs that take its place or are started by it.
+#include <pthread.h>
+
+#include <cstring>
+
+#include "interpose.hpp"
+#include "placing.hpp"
+#include "ranks.hpp"
+#include "settings.hpp"
+#include "streams.hpp"
+
+extern "C" char** environ;  // NOLINT(readability-redundant-declaration)
+
+namespace iez::preload {
+
+namespace {
+
+// ---- Beginning and end ------------------------------------------------------------------------------------------------------
+
+// The child of a fork has files of its own from now on. Its segment is made at its first record.
+void begin_child() {
+  arena.start_process();
+  forget_all_descriptors();
+}
+
+[[gnu::constructor]] void begin_process(int /*argc*/, char** /*argv*/, char** environment) {
+  const ErrnoGuard keep;
+  resolve_next_symbols();
+  if (environment == nullptr) return;
+  read_settings(environment);
+  if (!settings.trace && !settings.place) return;
+  read_rank(environment);
+  arena.start_process();
+  active.placing = settings.place && open_plan_file();
+  active.calls = settings.trace && settings.trace_calls;
+  if (settings.trace || active.placing) ::pthread_atfork(nullptr, nullptr, begin_child);
+  __atomic_store_n(&active.tracing, settings.trace, __ATOMIC_RELEASE);
+}
+
+// Counting goes on afterwards: destructors of others may still write.
+void note_end() {
+  if (!active.tracing) return;
+  const ErrnoGuard keep;
+  record_all_closed();
+  arena.mark_closed();
+}
+
+[[gnu::destructor]] void end_process() {
+  check_open_streams();
+  note_end();
+}
+
+// ---- The environment of a new program -----------------------------------------------------------------------------------------
+
+constexpr std::size_t kMaxVariables = 1024;
+constexpr std::size_t kMaxPreload = 2048;
+
+// An environment in which the library is found again. In the frame of the caller: a child of vfork() has no other memory of its
+// own.
+struct Environment {
+  char* variables[kMaxVariables + kMaxKept + 2];
+  char preload[kMaxPreload];
+};
+
+bool has_variable(char* const* variables, const char* variable) {
+  const char* const equals = std::strchr(variable, '=');
+  if (equals == nullptr) return true;
+  const auto size = static_cast<std::size_t>(equals - variable) + 1;
+  for (; *variables != nullptr; ++variables) {
+    if (std::strncmp(*variables, variable, size) == 0) return true;
+  }
+  return false;
+}
+
+bool lists_library(const char* preload) { return std::strstr(preload, std::strchr(settings.preload, '=') + 1) != nullptr; }
+
+// Nothing to be done: the library is there already, or the program is told to do without.
+bool is_complete(char* const* variables) {
+  bool listed = false;
+  for (char* const* variable = variables; *variable != nullptr; ++variable) {
+    if (const char* const disable = value_of(*variable, "IEZ_DISABLE"); disable != nullptr && *disable != '\0' && *disable != '0')
+      return true;
+    if (const char* const preload = value_of(*variable, "LD_PRELOAD"); preload != nullptr) listed = lists_library(preload);
+  }
+  return listed;
+}
+
+// The environment to start a program with: the given one, or a copy with the library in it.
+char* const* with_library(char* const* variables, Environment& room) {
+  if ((!active.tracing && !active.placing) || settings.preload[0] == '\0' || variables == nullptr || is_complete(variables))
+    return variables;
+  std::size_t count = 0;
+  bool preload_set = false;
+  for (char* const* variable = variables; *variable != nullptr; ++variable) {
+    if (count == kMaxVariables) return variables;
+    room.variables[count++] = *variable;
+    const char* const others = value_of(*variable, "LD_PRELOAD");
+    if (others == nullptr || preload_set) continue;
+    const std::size_t own_size = std::strlen(settings.preload);
+    const std::size_t others_size = std::strlen(others);
+    if (own_size + 1 + others_size >= sizeof(room.preload)) return variables;
+    std::memcpy(room.preload, settings.preload, own_size);
+    room.preload[own_size] = ':';
+    std::memcpy(room.preload + own_size + 1, others, others_size + 1);
+    room.variables[count - 1] = room.preload;
+    preload_set = true;
+  }
+  if (!preload_set) room.variables[count++] = settings.preload;
+  for (std::size_t i = 0; i < settings.kept_count; ++i) {
+    if (!has_variable(variables, settings.kept[i])) room.variables[count++] = const_cast<char*>(settings.kept[i]);
+  }
+  room.variables[count] = nullptr;
+  return room.variables;
+}
+
+// ---- Another program in this process
+// ---------------------------------------------------------------------------------------------
+
+// `execute` returns only if it failed; then the process goes on.
+template <typename Call>
+int become(Call execute) {
+  if (active.tracing) note_end();
+  const int status = execute();
+  if (active.tracing) {
+    const ErrnoGuard keep;
+    arena.mark_open();
+  }
+  return status;
+}
+
+template <typename Call>
+int become_with(char* const* variables, Call execute) {
+  if (IEZ_LIKELY(!active.tracing && !active.placing)) return execute(variables);
+  Environment room;
+  char* const* const complete = with_library(variables, room);
+  return become([&] { return execute(complete); });
+}
+
+std::size_t count_arguments(va_list arguments) {
+  std::size_t count = 1;
+  while (va_arg(arguments, char*) != nullptr) ++count;
+  return count;
+}
+
+}  // namespace
+
+IEZ_INTERPOSE(int, execve, (const char* path, char* const* arguments, char* const* variables)) {
+  return become_with(variables, [=](char* const* complete) { return next.execve(path, arguments, complete); });
+}
+IEZ_INTERPOSE(int, execvpe, (const char* file, char* const* arguments, char* const* variables)) {
+  return become_with(variables, [=](char* const* complete) { return next.execvpe(file, arguments, complete); });
+}
+IEZ_INTERPOSE(int, fexecve, (int fd, char* const* arguments, char* const* variables)) {
+  return become_with(variables, [=](char* const* complete) { return next.fexecve(fd, arguments, complete); });
+}
+IEZ_INTERPOSE(int, execveat, (int dirfd, const char* path, char* const* arguments, char* const* variables, int flags)) {
+  return become_with(variables, [=](char* const* complete) {
+    return next.execveat.exists() ? next.execveat(dirfd, path, arguments, complete, flags)
+                                  : static_cast<int>(::syscall(SYS_execveat, dirfd, path, arguments, complete, flags));
+  });
+}
+IEZ_INTERPOSE(int, execv, (const char* path, char* const* arguments)) {
+  if (IEZ_LIKELY(!active.tracing && !active.placing)) return next.execv(path, arguments);
+  return interposed_execve(path, arguments, environ);
+}
+IEZ_INTERPOSE(int, execvp, (const char* file, char* const* arguments)) {
+  if (IEZ_LIKELY(!active.tracing && !active.placing)) return next.execvp(file, arguments);
+  return interposed_execvpe(file, arguments, environ);
+}
+
+// The list as an array, in the frame of the caller, as libc does it.
+#define IEZ_COLLECT_ARGUMENTS(array, first)                                                \
+  va_list list;                                                                            \
+  va_start(list, first);                                                                   \
+  va_list again;                                                                           \
+  va_copy(again, list);                                                                    \
+  const std::size_t count = (first) == nullptr ? 0 : count_arguments(again);               \
+  va_end(again);                                                                           \
+  auto** const array = static_cast<char**>(__builtin_alloca((count + 1) * sizeof(char*))); \
+  array[0] = const_cast<char*>(first);                                                     \
+  for (std::size_t i = 1; i <= count; ++i) array[i] = va_arg(list, char*)
+
+IEZ_INTERPOSE(int, execl, (const char* path, const char* first, ...)) {
+  IEZ_COLLECT_ARGUMENTS(arguments, first);
+  va_end(list);
+  return interposed_execv(path, arguments);
+}
+IEZ_INTERPOSE(int, execlp, (const char* file, const char* first, ...)) {
+  IEZ_COLLECT_ARGUMENTS(arguments, first);
+  va_end(list);
+  return interposed_execvp(file, arguments);
+}
+IEZ_INTERPOSE(int, execle, (const char* path, const char* first, ...)) {
+  IEZ_COLLECT_ARGUMENTS(arguments, first);
+  char* const* const variables = va_arg(list, char* const*);
+  va_end(list);
+  return interposed_execve(path, arguments, variables);
+}
+
+// ---- Another process ---------------------------------------------------------------------------------------------------------
+
+IEZ_INTERPOSE(int, posix_spawn,
+              (pid_t * pid, const char* path, const posix_spawn_file_actions_t* actions, const posix_spawnattr_t* attributes,
+               char* const* arguments, char* const* variables)) {
+  if (IEZ_LIKELY(!active.tracing && !active.placing))
+    return next.posix_spawn(pid, path, actions, attributes, arguments, variables);
+  Environment room;
+  return next.posix_spawn(pid, path, actions, attributes, arguments, with_library(variables, room));
+}
+IEZ_INTERPOSE(int, posix_spawnp,
+              (pid_t * pid, const char* file, const posix_spawn_file_actions_t* actions, const posix_spawnattr_t* attributes,
+               char* const* arguments, char* const* variables)) {
+  if (IEZ_LIKELY(!active.tracing && !active.placing))
+    return next.posix_spawnp(pid, file, actions, attributes, arguments, variables);
+  Environment room;
+  return next.posix_spawnp(pid, file, actions, attributes, arguments, with_library(variables, room));
+}
+
+// ---- Ends without destructors -----------------------------------------------------------------------------------------------
+
+IEZ_INTERPOSE(void, _exit, (int status)) {
+  note_end();
+  next._exit(status);
+  for (;;) ::syscall(SYS_exit_group, status);
+}
+IEZ_INTERPOSE(void, _Exit, (int status)) {
+  note_end();
+  next._Exit(status);
+  for (;;) ::syscall(SYS_exit_group, status);
+}
+IEZ_INTERPOSE(void, quick_exit, (int status)) {
+  note_end();
+  next.quick_exit(status);
+  for (;;) ::syscall(SYS_exit_group, status);
+}
+
+}  // namespace iez::preload

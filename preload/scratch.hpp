@@ -1,0 +1,33 @@
+// Room to work in, which neither the stack of a small thread nor the heap has to give: a few blocks that are taken by an atomic
+// flag. If all are taken (or were lost by a longjmp out of a signal handler), a block is mapped for the moment.
+//
+// Thread safety: any thread; async-signal-safe. errno is changed. Hold none across a cancellation point.
+#pragma once
+
+#include "path_names.hpp"
+#include "plan/plan_lookup.hpp"
+
+namespace iez::preload {
+
+struct ScratchBlock {
+  Name name;
+  Name other_name;
+  plan::FoundLayout layout;
+};
+
+class Scratch {
+ public:
+  Scratch();
+  ~Scratch();
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+
+  explicit operator bool() const { return block_ != nullptr; }
+  ScratchBlock* operator->() const { return block_; }
+
+ private:
+  ScratchBlock* block_ = nullptr;
+  int number_ = -1;  // -1: mapped
+};
+
+}  // namespace iez::preload

@@ -1,0 +1,76 @@
+// System calls for the library's own needs. They pass by every interposed function, ours and those of other libraries, and are
+// no cancellation points. errno is changed: slow paths begin with an ErrnoGuard.
+#pragma once
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <time.h>  // NOLINT(modernize-deprecated-headers): clock_gettime() is not in std
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+
+namespace iez::preload {
+
+class ErrnoGuard {
+ public:
+  ErrnoGuard() : kept_(errno) {}
+  ~ErrnoGuard() { errno = kept_; }
+  ErrnoGuard(const ErrnoGuard&) = delete;
+  ErrnoGuard& operator=(const ErrnoGuard&) = delete;
+
+ private:
+  int kept_;
+};
+
+inline int sys_openat(int dirfd, const char* path, int flags, mode_t mode) {
+  return static_cast<int>(::syscall(SYS_openat, dirfd, path, flags, mode));
+}
+inline int sys_close(int fd) { return static_cast<int>(::syscall(SYS_close, fd)); }
+inline ssize_t sys_read(int fd, void* to, std::size_t size) { return ::syscall(SYS_read, fd, to, size); }
+inline ssize_t sys_pread(int fd, void* to, std::size_t size, off_t offset) {
+  return ::syscall(SYS_pread64, fd, to, size, offset);
+}
+inline ssize_t sys_pwrite(int fd, const void* from, std::size_t size, off_t offset) {
+  return ::syscall(SYS_pwrite64, fd, from, size, offset);
+}
+inline pid_t sys_getpid() { return static_cast<pid_t>(::syscall(SYS_getpid)); }
+inline ssize_t sys_readlink(const char* path, char* to, std::size_t size) {
+  return ::syscall(SYS_readlinkat, AT_FDCWD, path, to, size);
+}
+// Bytes without the terminating zero, or -1.
+inline ssize_t sys_getcwd(char* to, std::size_t size) {
+  const long got = ::syscall(SYS_getcwd, to, size);
+  return got > 0 ? got - 1 : -1;
+}
+
+inline std::int64_t clock_ns(clockid_t clock) {
+  timespec now{};
+  ::clock_gettime(clock, &now);
+  return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
+}
+
+// "/proc/self/fd/N".
+class ProcFd {
+ public:
+  explicit ProcFd(int fd) {
+    constexpr char kPrefix[] = "/proc/self/fd/";
+    char* end = text_;
+    for (const char* from = kPrefix; *from != '\0'; ++from) *end++ = *from;
+    char digits[12];
+    std::size_t count = 0;
+    for (auto rest = static_cast<unsigned>(fd); count == 0 || rest != 0; rest /= 10)
+      digits[count++] = static_cast<char>('0' + rest % 10);
+    while (count != 0) *end++ = digits[--count];
+    *end = '\0';
+  }
+  const char* c_str() const { return text_; }
+
+ private:
+  char text_[32];
+};
+
+}  // namespace iez::preload

@@ -1,0 +1,456 @@
+#!/usr/bin/env python3
+"""libiez.so inside other people's programs: nothing changes for them, and what they did to their files is told.
+
+usage: preload_test.py LIBRARY PROGRAMS_FOLDER
+"""
+
+import json
+import os
+import pathlib
+import re
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+from folder_case import FolderCase
+
+IEZ = os.environ["IEZ"]
+SOURCE = pathlib.Path(os.environ["IEZ_SOURCE"])
+LIBRARY = pathlib.Path(sys.argv[1]).resolve()
+PROGRAMS = pathlib.Path(sys.argv[2]).resolve()
+ESCAPES = PROGRAMS / "preload_escapes"
+BEHAVIOUR = PROGRAMS / "preload_behaviour"
+SIZE = 8192
+MIB = 1 << 20
+
+
+def plain_environment(**more):
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("IEZ", "LD_PRELOAD", "OMPI_", "PMI", "SLURM_"))}
+    return {**kept, **more}
+
+
+class Case(FolderCase):
+    def setUp(self):
+        super().setUp()
+        self.traces = self.folder / "traces"
+        self.traces.mkdir()
+        self.work = self.folder / "work"
+        self.work.mkdir()
+
+    def run_plain(self, *command, **keywords):
+        keywords.setdefault("env", plain_environment())
+        return subprocess.run([str(part) for part in command], capture_output=True, check=False, timeout=120, **keywords)
+
+    def run_with(self, *command, variables=None, **keywords):
+        settings = {"IEZ_TRACE": str(self.traces)} if variables is None else variables
+        return self.run_plain(*command, env=plain_environment(LD_PRELOAD=str(LIBRARY), **settings), **keywords)
+
+    def trace(self, *options):
+        result = subprocess.run([IEZ, "trace", "show", self.traces, "--json", *options], capture_output=True, check=False, timeout=120)
+        self.assertEqual((result.returncode, result.stderr), (0, b""))
+        return json.loads(result.stdout)
+
+    def rows(self):
+        """By the name below the working folder."""
+        prefix = f"{self.work}/"
+        return {row["name"].removeprefix(prefix): row for row in self.trace()["rows"] if row["name"].startswith(prefix)}
+
+    def segments(self):
+        return sorted(self.traces.iterdir())
+
+
+class Library(unittest.TestCase):
+    def test_needs_libc_alone(self):
+        dynamic = subprocess.run(["readelf", "-dW", LIBRARY], capture_output=True, text=True, check=True, timeout=60).stdout
+        self.assertEqual(re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic), ["libc.so.6"])
+        self.assertNotIn("TEXTREL", dynamic)
+
+    def test_shows_what_it_stands_before_and_nothing_else(self):
+        listing = subprocess.run(["nm", "-D", "--defined-only", LIBRARY], capture_output=True, text=True, check=True, timeout=60).stdout
+        shown = {line.split()[-1] for line in listing.splitlines()}
+        text = (SOURCE / "preload/libiez.map").read_text(encoding="utf-8")
+        listed = set(re.findall(r"(\w+);", text.split("local:")[0]))
+        self.assertEqual(shown, listed)
+        header = (SOURCE / "preload/next_symbols.hpp").read_text(encoding="utf-8")
+        known = set(re.findall(r"^ +X\([\w:]+\*?, (\w+),", header, flags=re.MULTILINE))
+        self.assertLessEqual(known - {"ftello"}, shown)
+
+    def test_thread_memory_is_initial_exec(self):
+        flags = subprocess.run(["readelf", "-dW", LIBRARY], capture_output=True, text=True, check=True, timeout=60).stdout
+        self.assertIn("STATIC_TLS", flags)
+        undefined = subprocess.run(["nm", "-Du", LIBRARY], capture_output=True, text=True, check=True, timeout=60).stdout
+        for symbol in ("__tls_get_addr", "malloc", "free", "calloc", "pthread_mutex_lock", "_Unwind_Resume", "printf", "exit"):
+            self.assertNotRegex(undefined, rf"\b{symbol}(@|$)")
+
+
+class Escapes(Case):
+    """One way to write a file each: seen, or said to be unseen."""
+
+    UNSEEN = {"raw", "mmap", "fallocate", "io_uring"}
+
+    def test_all(self):
+        for name in self.run_plain(ESCAPES).stdout.decode().split():
+            with self.subTest(case=name):
+                for path in (*self.traces.iterdir(), *self.work.iterdir()):
+                    path.unlink()
+                result = self.run_with(ESCAPES, name, self.work / "out")
+                if result.returncode == 77:
+                    print(f"skipped: {name}: {result.stderr.decode().strip()}", file=sys.stderr)
+                    continue
+                self.assertEqual((result.returncode, result.stdout, result.stderr), (0, b"", b""))
+                self.assertEqual((self.work / "out").stat().st_size, SIZE)
+                rows = [row for key, row in self.rows().items() if not key.endswith(".source")]
+                seen, unseen = sum(row["written"] for row in rows), sum(row["unseen"] for row in rows)
+                self.assertEqual((seen, unseen), (0, SIZE) if name in self.UNSEEN else (SIZE, 0))
+                names = {row["name"] for row in rows} | {row["renamed"] for row in rows}
+                self.assertIn(str(self.work / "out"), names)
+
+    def test_static_binaries_are_left_alone(self):
+        result = self.run_with(PROGRAMS / "preload_static", "creat", self.work / "out")
+        self.assertEqual((result.returncode, result.stdout, result.stderr, self.segments()), (0, b"", b"", []))
+
+
+class Behaviour(Case):
+    """The same output, status and files with the library and without."""
+
+    def both(self, name, status=0):
+        plain, traced = self.folder / "plain", self.work
+        plain.mkdir()
+        expected = self.run_plain(BEHAVIOUR, name, plain, stdin=subprocess.DEVNULL)
+        found = self.run_with(BEHAVIOUR, name, traced, stdin=subprocess.DEVNULL)
+        self.assertEqual((found.returncode, found.stdout, found.stderr), (expected.returncode, expected.stdout, expected.stderr))
+        self.assertEqual(found.returncode, status, found.stderr)
+        self.assertEqual(self.segments() == [], False)
+
+    def written(self):
+        return {name: row["written"] for name, row in self.rows().items()}
+
+    def test_errors(self):
+        self.both("errors")
+        self.assertEqual(self.rows()["a"]["renamed"], str(self.work / "b"))
+
+    def test_close_all(self):
+        self.both("close_all")
+        self.assertEqual(self.written(), {"one": 4096, "two": 8192, "three": 0})
+
+    def test_threads(self):
+        self.both("threads")
+        self.assertEqual(self.written(), {"shared": 8 * 500 * 4096, **{f"own.{i}.{j}": 50 * 4096 for i in range(8) for j in range(10)}})
+        self.assertEqual({row["opens"] for name, row in self.rows().items() if name != "shared"}, {50})
+
+    def test_small_stack(self):
+        self.both("small_stack")
+        self.assertEqual(self.written(), {"small": 100 * 4096})
+
+    def test_cancel(self):
+        self.both("cancel")
+
+    def test_signals(self):
+        self.both("signals")
+        rows = self.rows()
+        self.assertEqual(rows["signals"]["written"], (self.work / "signals").stat().st_size)
+        self.assertEqual(rows["signals"]["written"], rows["from-handler"]["written"])
+
+    def test_fault(self):
+        self.both("fault", 3)
+        self.assertEqual(self.written(), {"before": 4096})
+
+    def test_killed(self):
+        self.both("killed", -signal.SIGKILL)
+        written = self.written()
+        self.assertEqual(written["killed"], 40960)
+        self.assertGreaterEqual(written["stream"], 3 * MIB)
+        self.assertIn("1 of 1 processes did not end by themselves", self.trace()["notes"])
+
+    def test_aborted(self):
+        self.both("aborted", -signal.SIGABRT)
+        self.assertEqual(self.written(), {"aborted": 4096})
+
+    def test_forks(self):
+        self.both("forks")
+        self.assertEqual(self.written(), {"parent": 5 * 4096, "child": 3 * 4096, "grandchild": 3 * 4096})
+        trace = self.trace()
+        self.assertEqual((trace["processes"], trace["notes"]), (7, []))
+
+    def test_vforks(self):
+        self.both("vforks")
+        self.assertEqual(self.written(), {"kept": 8192, "other": 4096})
+        self.assertEqual(self.trace()["notes"], [])
+
+    def test_exec_fails(self):
+        self.both("exec_fails")
+        self.assertEqual((self.written(), self.trace()["notes"]), ({"after": 8192}, []))
+
+    def test_exec_with_an_environment_of_its_own(self):
+        self.both("exec_bare")
+        self.assertEqual(self.rows()["bare"]["ranks"], 2)
+
+    def in_memory(self):
+        """A hundred thousand files on a disk take minutes to make and to remove."""
+        if os.access("/dev/shm", os.W_OK):
+            folder = tempfile.TemporaryDirectory(dir="/dev/shm")
+            self.addCleanup(folder.cleanup)
+            self.work = pathlib.Path(folder.name) / "work"
+            self.work.mkdir()
+
+    def test_many_files(self):
+        self.in_memory()
+        result = self.run_with(BEHAVIOUR, "many", self.work, variables={"IEZ_TRACE": str(self.traces), "IEZ_EXCEPT": ""})
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, b"made\n", b""))
+        trace = self.trace("--limit", "1")
+        self.assertEqual(len(self.segments()), 1)
+        self.assertLessEqual(self.segments()[0].stat().st_size, 4 * MIB)
+        dropped = re.fullmatch(r"(\d+) records found no room in their segments and are missing", trace["notes"][0])
+        self.assertEqual(trace["files"] + int(dropped[1]), 100000)
+
+    def test_more_descriptors_than_the_table_has(self):
+        self.both("many_open")
+        self.assertTrue(any("descriptors were beyond the tables" in note for note in self.trace()["notes"]), self.trace()["notes"])
+
+    def test_names(self):
+        self.both("names")
+        names = set(self.written())
+        self.assertLessEqual({"line\nbreak", "plain"}, names)
+        self.assertTrue(any("not utf-8" in name for name in names))
+        self.assertTrue(any(len(name) > 3600 for name in names))
+
+
+class Settings(Case):
+    def write(self, variables, *more):
+        result = self.run_with("dd", "if=/dev/zero", f"of={self.work}/out", "bs=4k", "count=3", "status=none", *more, variables=variables)
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, b"", b""))
+
+    def test_nothing_is_asked_for(self):
+        self.write({})
+        self.assertEqual(self.segments(), [])
+
+    def test_switched_off(self):
+        self.write({"IEZ_TRACE": str(self.traces), "IEZ_DISABLE": "1"})
+        self.assertEqual(self.segments(), [])
+
+    def test_rank_and_job(self):
+        for variables, expected in (({"OMPI_COMM_WORLD_RANK": "3", "OMPI_COMM_WORLD_SIZE": "8", "SLURM_JOB_ID": "77", "SLURM_PROCID": "0"}, (3, 8, "77")),
+                                    ({"PMI_RANK": "1", "PMI_SIZE": "2", "PBS_JOBID": "5.pbs"}, (1, 2, "5.pbs")),
+                                    ({"PMIX_RANK": "4", "SLURM_NTASKS": "6", "IEZ_JOB": "mine"}, (4, 6, "mine")),
+                                    ({"SLURM_PROCID": "0", "SLURM_NTASKS": "1"}, (0, 1, "")), ({"PMI_RANK": "x"}, (-1, 0, ""))):
+            with self.subTest(variables=variables):
+                for path in self.segments():
+                    path.unlink()
+                self.write({"IEZ_TRACE": str(self.traces), **variables})
+                trace = self.trace()
+                self.assertEqual((trace["rows"][0]["rank"], trace["ranks"], trace["job"]), expected)
+                self.assertEqual(pathlib.Path(trace["program"]).name, "dd")
+
+    def test_only_and_except(self):
+        self.write({"IEZ_TRACE": str(self.traces), "IEZ_ONLY": "/nowhere:/else"})
+        self.assertEqual(self.segments(), [])
+        self.write({"IEZ_TRACE": str(self.traces), "IEZ_EXCEPT": f"/x:{self.folder}/"})
+        self.assertEqual(self.segments(), [])
+        self.write({"IEZ_TRACE": str(self.traces), "IEZ_ONLY": f"{self.work}"})
+        self.assertEqual(list(self.rows()), ["out"])
+
+    def test_single_calls(self):
+        self.write({"IEZ_TRACE": str(self.traces), "IEZ_TRACE_CALLS": "1"}, "conv=fsync")
+        shown = subprocess.run([IEZ, "trace", "show", self.segments()[0], "--json", "--calls"], capture_output=True, check=True, timeout=60)
+        calls = [(call["call"], call["offset"], call["length"]) for call in json.loads(shown.stdout)["calls"] if call["file"].endswith("/out")]
+        # dd moves the descriptor to number 1 by dup2, and closes the other.
+        self.assertEqual(calls, [("open", 0, 0), ("close", 0, 0), ("write", 0, 4096), ("write", 4096, 4096), ("write", 8192, 4096), ("sync", 0, 0),
+                                 ("close", 0, 0)])
+
+    def test_a_segment_nobody_can_cut(self):
+        self.write({"IEZ_TRACE": str(self.traces)})
+        self.assertEqual(self.segments()[0].stat().st_mode & 0o7777, 0o400)
+        self.assertGreaterEqual(self.segments()[0].stat().st_blocks * 512, 65536)
+
+    def test_trace_directory_that_cannot_be_used(self):
+        blocked = self.file("file", "")
+        for path in (self.folder / "missing", blocked, "/proc", "/dev/null", "x" * 5000, ""):
+            with self.subTest(path=str(path)[:50]):
+                self.write({"IEZ_TRACE": str(path)})
+        self.assertEqual(self.segments(), [])
+
+    def test_limits_of_the_program(self):
+        """A limit on the size of files would bring SIGXFSZ, a full disk SIGBUS."""
+        script = f"ulimit -f 8; dd if=/dev/zero of={self.work}/out bs=1k count=4 status=none; echo $?"
+        result = self.run_with("bash", "-c", script)
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, b"0\n", b""))
+
+    @unittest.skipIf(os.geteuid() != 0, "mounting needs root")
+    def test_full_trace_directory(self):
+        if self.run_plain("mount", "-t", "tmpfs", "-o", "size=160k", "tmpfs", self.traces).returncode != 0:
+            self.skipTest("a tmpfs cannot be mounted here")
+        try:
+            result = self.run_with(BEHAVIOUR, "threads", self.work)
+            self.assertEqual((result.returncode, result.stdout), (0, b"joined\n"), result.stderr)
+            (self.traces / "fill").write_bytes(b"x" * 20 * 1024)
+            for _ in range(4):
+                self.write({"IEZ_TRACE": str(self.traces)})
+        finally:
+            self.run_plain("umount", self.traces)
+
+    @unittest.skipIf(os.geteuid() != 0, "a mount namespace needs root")
+    def test_site_switch(self):
+        if self.run_plain("unshare", "-m", "true").returncode != 0:
+            self.skipTest("no mount namespace can be had here")
+        for text, segments in (("enabled=false\n", 0), ("# enabled=false\n", 1), (" enabled = false # for now\n", 0), ("enabled=true\n", 1)):
+            with self.subTest(text=text):
+                for path in self.segments():
+                    path.unlink()
+                self.file("etc/iez/preload.conf", text)
+                script = (f"mount -t tmpfs tmpfs /etc && cp -r {self.folder}/etc/iez /etc/ && "
+                          f"LD_PRELOAD={LIBRARY} IEZ_TRACE={self.traces} dd if=/dev/zero of={self.work}/out count=1 status=none")
+                result = self.run_plain("unshare", "-m", "bash", "-c", script)
+                self.assertEqual((result.returncode, len(self.segments())), (0, segments), result.stderr)
+
+
+class Placing(Case):
+    """On a file system that keeps layouts as Lustre does."""
+
+    def setUp(self):
+        super().setUp()
+        if not os.access("/dev/fuse", os.R_OK | os.W_OK) or os.geteuid() != 0:
+            self.skipTest("needs /dev/fuse and root")
+        self.mount = self.folder / "mnt"
+        self.mount.mkdir()
+        (self.folder / "root").mkdir()
+        server = subprocess.Popen([PROGRAMS / "preload_xattr_fs", self.folder / "root", self.mount])
+        self.addCleanup(self.stop, server)
+        for _ in range(200):
+            if os.path.ismount(self.mount):
+                break
+            time.sleep(0.05)
+        self.assertTrue(os.path.ismount(self.mount))
+        self.plan = self.folder / "plan.iezplan"
+
+    def stop(self, server):
+        subprocess.run(["umount", "-l", self.mount], check=False, timeout=60)
+        server.terminate()
+        server.wait(30)
+
+    def compile(self, *rows):
+        table = self.file("plan.csv", "name,stripe_size,stripe_count,osts\n" + "".join(f"{row}\n" for row in rows))
+        subprocess.run([IEZ, "plan", "compile", table, "-o", self.plan], check=True, capture_output=True, timeout=60)
+
+    def placed(self, *command, **more):
+        variables = {"IEZ_TRACE": str(self.traces), "IEZ_PLAN": str(self.plan), **more}
+        result = self.run_with(*command, variables=variables)
+        self.assertEqual((result.returncode, result.stderr), (0, b""))
+        return result
+
+    def osts(self, name):
+        shown = subprocess.run([IEZ, "layout", "show", self.mount / name, "--json"], capture_output=True, check=True, timeout=60)
+        component = json.loads(shown.stdout)["components"][0]
+        return [stripe["ost"] for stripe in component["objects"]]
+
+    def counts(self):
+        return {key: value for key, value in self.trace()["layouts"].items() if value}
+
+    def test_64_files_of_dd(self):
+        wanted = {f"out.{i}": [(i + j) % 5 for j in range(1 + i % 3)] for i in range(64)}
+        self.compile(*(f'{self.mount}/{name},1M,,{" ".join(map(str, osts))}' for name, osts in wanted.items()))
+        self.placed("bash", "-c", f"for i in $(seq 0 63); do dd if=/dev/zero of={self.mount}/out.$i bs=4k count=2 status=none; done")
+        self.assertEqual({name: self.osts(name) for name in wanted}, wanted)
+        self.assertEqual(self.counts(), {"applied": 64})
+        row = next(row for row in self.trace()["rows"] if row["name"].endswith("/out.5"))
+        self.assertEqual((row["creates"], row["written"], row["stripe_count"], row["stripe_size"]), (1, 8192, 3, MIB))
+
+    def test_every_way_to_create(self):
+        cases = ("creat", "creat64", "open64", "openat", "openat64", "fwrite_unlocked", "fprintf_chk", "unclosed", "append", "child")
+        self.compile(*(f"{self.mount}/{case},1M,,3 1" for case in cases))
+        for case in cases:
+            with self.subTest(case=case):
+                self.placed(ESCAPES, case, self.mount / case)
+                self.assertEqual(((self.mount / case).stat().st_size, self.osts(case)), (SIZE, [3, 1]))
+
+    def test_temporary_names(self):
+        self.compile(f"{self.mount}/{{word*}}.{{any*}},1M,,2")
+        # This file system knows no rename: the program ends there.
+        self.run_with(ESCAPES, "mkstemp", self.mount / "final", variables={"IEZ_PLAN": str(self.plan)})
+        made = [path.name for path in self.mount.iterdir()]
+        self.assertEqual(len(made), 1)
+        self.assertRegex(made[0], r"^final\.[A-Za-z0-9]{6}$")
+        self.assertEqual(self.osts(made[0]), [2])
+
+    def test_existing_files_are_not_touched(self):
+        (self.mount / "old").write_bytes(b"x")
+        before = self.osts("old")
+        self.compile(f"{self.mount}/old,1M,,4")
+        self.placed("dd", "if=/dev/zero", f"of={self.mount}/old", "bs=4k", "count=1", "status=none")
+        self.assertEqual((self.osts("old"), self.counts()), (before, {"existing": 1}))
+
+    def test_refused(self):
+        self.compile(f"{self.mount}/a,1M,,77", f"{self.mount}/b,1M,,5")
+        for name in "ab":
+            self.placed("dd", "if=/dev/zero", f"of={self.mount}/{name}", "bs=4k", "count=1", "status=none")
+            self.assertEqual((self.mount / name).stat().st_size, 4096)
+        counts = self.counts()
+        self.assertEqual((counts["refused"], counts["errno"] > 0), (2, True))
+
+    def test_elsewhere(self):
+        self.compile(f"{self.work}/a,1M,,1")
+        self.placed("dd", "if=/dev/zero", f"of={self.work}/a", "bs=4k", "count=1", "status=none")
+        self.assertEqual(self.counts(), {"elsewhere": 1})
+
+    def test_directory_with_a_layout_of_its_own(self):
+        directory = self.mount / "own"
+        directory.mkdir()
+        os.setxattr(directory, "lustre.lov", struct.pack("<IIQQIHH", 0x0BD10BD0, 1, 0, 0, MIB, 2, 0xFFFF))
+        self.compile(f"{directory}/a,1M,,4", f"{directory}/b,1M,,4")
+        self.placed("dd", "if=/dev/zero", f"of={directory}/a", "bs=4k", "count=1", "status=none")
+        self.assertEqual(self.counts(), {"respected": 1})
+        self.placed("dd", "if=/dev/zero", f"of={directory}/b", "bs=4k", "count=1", "status=none", IEZ_OVERRIDE_DIRECTORIES="1")
+        self.assertEqual(self.osts("own/b"), [4])
+
+    def test_many_creators_of_one_file(self):
+        self.compile(f"{self.mount}/shared,1M,,4 2")
+        variables = {"IEZ_TRACE": str(self.traces), "IEZ_PLAN": str(self.plan)}
+        command = ["dd", "if=/dev/zero", f"of={self.mount}/shared", "bs=4k", "count=1", "conv=notrunc", "status=none"]
+        running = [subprocess.Popen(command, env=plain_environment(LD_PRELOAD=str(LIBRARY), **variables)) for _ in range(16)]
+        self.assertEqual([process.wait(60) for process in running], [0] * 16)
+        self.assertEqual(self.osts("shared"), [4, 2])
+        self.assertEqual(sum(self.counts().values()), 16)
+
+    def test_the_plan_stays_hidden(self):
+        self.compile(f"{self.mount}/three,1M,,4")
+        plain = self.run_plain(BEHAVIOUR, "close_all", self.work, stdin=subprocess.DEVNULL)
+        placed = self.run_with(BEHAVIOUR, "close_all", self.mount, variables={"IEZ_PLAN": str(self.plan)}, stdin=subprocess.DEVNULL)
+        self.assertEqual((placed.returncode, placed.stdout, placed.stderr), (plain.returncode, plain.stdout, plain.stderr))
+        self.assertEqual(self.osts("three"), [4])
+
+    def test_equal_errors(self):
+        self.compile(*(f"{self.mount}/x/{name},1M,,1" for name in ("a", "b", "f", "missing/x")))
+        for name in "xy":
+            (self.mount / name).mkdir()
+        plain = self.run_plain(BEHAVIOUR, "errors", self.mount / "y", stdin=subprocess.DEVNULL)
+        placed = self.run_with(BEHAVIOUR, "errors", self.mount / "x", variables={"IEZ_PLAN": str(self.plan)}, stdin=subprocess.DEVNULL)
+        self.assertEqual((placed.returncode, placed.stdout, placed.stderr), (plain.returncode, plain.stdout, plain.stderr))
+
+    def test_bad_plans(self):
+        self.compile(f"{self.mount}/a,1M,,4")
+        whole = self.plan.read_bytes()
+        cuts = [b"", whole[:8], whole[:100], whole[:-1], b"\xff" * len(whole), whole[:64] + b"\xff" * (len(whole) - 64), os.urandom(4096)]
+        for number, content in enumerate(cuts):
+            with self.subTest(number=number):
+                self.plan.unlink()
+                self.plan.write_bytes(content)
+                (self.mount / "a").unlink(missing_ok=True)
+                self.placed("dd", "if=/dev/zero", f"of={self.mount}/a", "bs=4k", "count=1", "status=none")
+                self.assertEqual((self.mount / "a").stat().st_size, 4096)
+        for path in (self.folder / "missing", self.folder, "/dev/zero"):
+            with self.subTest(path=str(path)):
+                self.placed("dd", "if=/dev/zero", f"of={self.mount}/a", "bs=4k", "count=1", "status=none", IEZ_PLAN=str(path))
+
+    def test_plan_cut_while_in_use(self):
+        self.compile(*(f"{self.mount}/{name},1M,,4" for name in "ab"))
+        script = f"echo x > {self.mount}/a; : > {self.plan}; echo x > {self.mount}/b; echo done"
+        self.assertEqual(self.placed("bash", "-c", script).stdout, b"done\n")
+        self.assertEqual(self.osts("a"), [4])
+        self.assertEqual((self.mount / "b").stat().st_size, 2)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
