@@ -206,8 +206,13 @@ bool Mds::is_connected(std::uint64_t client) const {
 }
 
 void Mds::evict_later(std::uint64_t client) {
-  loop_->at(loop_->now() + kUntilEvicted, [this, client] {
-    if (is_connected(client)) return;
+  const Duration lost = loop_->now();
+  lost_[client] = lost;
+  loop_->at(lost + kUntilEvicted, [this, client, lost] {
+    // It may have come back, and been lost again: then another timer runs.
+    const auto last = lost_.find(client);
+    if (last == lost_.end() || last->second != lost || is_connected(client)) return;
+    lost_.erase(last);
     store_->begin();
     store_->close_all(client);
     if (!store_->commit()) return report_failure();
