@@ -23,7 +23,7 @@ SERIES = ROOT / "tests/golden/forecast/traces/hacc.csv"
 COMMANDS = (("status",), ("top",), ("layout",), ("layout", "show"), ("layout", "set"), ("place",), ("place", "explain"),
             ("contention",), ("advise",), ("tune",), ("trace",), ("trace", "show"), ("trace", "merge"), ("trace", "export"), ("trace", "import"),
             ("forecast",), ("forecast", "series"), ("forecast", "run"), ("sim",), ("sim", "run"), ("sim", "compare"), ("sim", "list"),
-            ("sim", "show"), ("repro",), ("bench",), ("completion",), ("help",))
+            ("sim", "show"), ("lab",), ("lab", "up"), ("lab", "down"), ("lab", "status"), ("lab", "exec"), ("lab", "df"), ("lab", "fault"), ("repro",), ("bench",), ("completion",), ("help",))
 # Each prints data, and nothing on stderr.
 SOUND = (("status", "--root", "lustre-2.10.1"), ("top", "--root", "lustre-2.10.1"), ("layout", "show", "--raw", LAYOUT),
          ("layout", "set", "--dry-run", "-c", "2", "-S", "1M", "somewhere"), ("trace", "show", LOG), ("trace", "import", LOG),
