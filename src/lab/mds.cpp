@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cmath>
 #include <random>
 #include <utility>
 
@@ -234,7 +235,7 @@ int Mds::inject(const FaultRequest& fault) {
       for (std::uint32_t i = 0; i < config_.ost_count(); ++i) allocator_.set_active(i, true);
       return 0;
     case FaultKind::drop:
-      if (one_ost || !(fault.value >= 0 && fault.value <= 1)) return EINVAL;
+      if (one_ost || std::isnan(fault.value) || fault.value < 0 || fault.value > 1) return EINVAL;
       drop_share_ = fault.value;
       return 0;
     case FaultKind::full:
