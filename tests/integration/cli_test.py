@@ -316,7 +316,7 @@ class Completion(Case):
     def test_offers(self):
         levels = ["debug", "error", "info", "off", "warning"]
         for words, offered in (
-            (("iez", ""), ["advise", "bench", "completion", "contention", "forecast", "help", "layout", "place", "repro", "sim", "status", "top",
+            (("iez", ""), ["advise", "bench", "completion", "contention", "forecast", "help", "lab", "layout", "place", "repro", "sim", "status", "top",
                              "trace", "tune"]),
             (("iez", "st"), ["status"]),
             (("iez", "zz"), []),
@@ -340,7 +340,7 @@ class Completion(Case):
             (("iez", "forecast", "run", "--s"), ["--scale", "--score"]),
             (("iez", "bench", "lu"), ["lustre-parse"]),
             (("iez", "completion", ""), ["bash"]),
-            (("iez", "help", "la"), ["layout"]),
+            (("iez", "help", "la"), ["lab", "layout"]),
             (("iez", "status", "--root", "lustre-2.1"), ["lustre-2.10.1", "lustre-2.17.0-after", "lustre-2.17.0-before"]),
             (("iez", "top", "--since", "lustre-2.10"), ["lustre-2.10.1"]),
             (("iez", "layout", "show", "--raw", "SOU"), ["SOURCES.md"]),
