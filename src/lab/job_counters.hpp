@@ -51,8 +51,8 @@ class OperationCounters {
   };
   std::array<Row, model::kOperationCount> rows_{};
   std::array<std::array<std::uint64_t, 64>, 2> sizes_{};  // calls of at most 2^i bytes, read and written
-  WallTime start_{};
-  WallTime last_{};
+  WallTime start_;
+  WallTime last_;
 };
 
 // Rows that an OST, and an MDT, print for each job, in their order.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cmath>
 #include <random>
 #include <utility>
 
@@ -206,8 +207,13 @@ bool Mds::is_connected(std::uint64_t client) const {
 }
 
 void Mds::evict_later(std::uint64_t client) {
-  loop_->at(loop_->now() + kUntilEvicted, [this, client] {
-    if (is_connected(client)) return;
+  const Duration lost = loop_->now();
+  lost_[client] = lost;
+  loop_->at(lost + kUntilEvicted, [this, client, lost] {
+    // It may have come back, and been lost again: then another timer runs.
+    const auto last = lost_.find(client);
+    if (last == lost_.end() || last->second != lost || is_connected(client)) return;
+    lost_.erase(last);
     store_->begin();
     store_->close_all(client);
     if (!store_->commit()) return report_failure();
@@ -229,7 +235,7 @@ int Mds::inject(const FaultRequest& fault) {
       for (std::uint32_t i = 0; i < config_.ost_count(); ++i) allocator_.set_active(i, true);
       return 0;
     case FaultKind::drop:
-      if (one_ost || !(fault.value >= 0 && fault.value <= 1)) return EINVAL;
+      if (one_ost || std::isnan(fault.value) || fault.value < 0 || fault.value > 1) return EINVAL;
       drop_share_ = fault.value;
       return 0;
     case FaultKind::full:

@@ -108,6 +108,7 @@ class Mds final : public ServerHandler {
   std::unique_ptr<ServerLoop> loop_;
   std::unique_ptr<OssLinks> links_;
   std::map<ConnectionId, Client> clients_;
+  std::map<std::uint64_t, Duration> lost_;  // clients by id: when their last connection ended
   double drop_share_ = 0;
   bool drop_answer_ = false;  // of the request at hand
   bool is_full_ = false;

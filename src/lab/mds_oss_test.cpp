@@ -111,7 +111,8 @@ TEST_F(MdsOssTest, objects_of_removed_files_are_destroyed) {
   for (const ObjectName& name : names) write(name);
   const auto objects = [&] {
     std::uint64_t sum = 0;
-    for (const auto& ost : describe()["osts"]) sum += ost["objects"].get<std::uint64_t>();
+    const nlohmann::json described = describe();
+    for (const auto& ost : described["osts"]) sum += ost["objects"].get<std::uint64_t>();
     return sum;
   };
   ASSERT_TRUE(wait_for([&] { return objects() == 6; }));

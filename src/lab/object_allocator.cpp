@@ -97,9 +97,9 @@ Answer<std::vector<std::uint32_t>> ObjectAllocator::from_list(const Component& w
   return chosen;
 }
 
-Answer<std::vector<std::uint32_t>> ObjectAllocator::from_first(const Component& wanted) const {
+Answer<std::vector<std::uint32_t>> ObjectAllocator::from_first(const Component& wanted, OstIndex index) const {
   const auto count = static_cast<std::uint32_t>(osts_.size());
-  const std::uint32_t first = wanted.first_ost->value;
+  const std::uint32_t first = index.value;
   if (first >= count) return std::unexpected(EINVAL);
   if (!osts_[first].usable()) return std::unexpected(EREMOTEIO);
   if (osts_[first].full) return std::unexpected(ENOSPC);
@@ -136,7 +136,7 @@ Answer<std::vector<std::uint32_t>> ObjectAllocator::by_policy(const Component& w
 
 Answer<std::vector<std::uint32_t>> ObjectAllocator::choose(const Component& wanted) {
   if (!wanted.osts.empty()) return from_list(wanted);
-  if (wanted.first_ost) return from_first(wanted);
+  if (wanted.first_ost) return from_first(wanted, *wanted.first_ost);
   return by_policy(wanted);
 }
 

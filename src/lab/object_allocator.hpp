@@ -56,7 +56,7 @@ class ObjectAllocator {
  private:
   Answer<std::vector<std::uint32_t>> choose(const model::Component& wanted);
   Answer<std::vector<std::uint32_t>> from_list(const model::Component& wanted) const;
-  Answer<std::vector<std::uint32_t>> from_first(const model::Component& wanted) const;
+  Answer<std::vector<std::uint32_t>> from_first(const model::Component& wanted, OstIndex index) const;
   Answer<std::vector<std::uint32_t>> by_policy(const model::Component& wanted);
   const placement::TargetTable& table();
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <utility>
@@ -72,7 +73,7 @@ Result<void> Oss::prepare() {
           .disk = {.rate = config_.rate, .seek = config_.seek, .threads = std::max(config_.threads, 1U)},
           .rpc_size = config_.rpc_size,
           .rpcs_in_flight = config_.rpcs_in_flight};
-      made->queue.emplace(options, std::move(law));
+      made->queue = std::make_unique<OstQueue>(options, std::move(law));
     }
     osts_.push_back(std::move(made));
   }
@@ -314,7 +315,7 @@ int Oss::inject(const FaultRequest& fault) {
       for (Ost* const target : chosen) target->is_full = true;
       return 0;
     case FaultKind::drop:
-      if (!(fault.value >= 0 && fault.value <= 1)) return EINVAL;
+      if (std::isnan(fault.value) || fault.value < 0 || fault.value > 1) return EINVAL;
       drop_share_ = fault.value;
       return 0;
     case FaultKind::off:

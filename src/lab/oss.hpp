@@ -92,7 +92,7 @@ class Oss final : public ServerHandler {
     std::uint32_t index = 0;  // of the file system
     std::string name;         // iez-OST0003
     ObjectStore store;
-    std::optional<OstQueue> queue;  // with a rate
+    std::unique_ptr<OstQueue> queue;  // with a rate
     std::optional<ServerLoop::TimerId> timer;
     Duration timer_at{};
     std::map<std::uint32_t, std::deque<HeldWrite>> held;  // by client

@@ -43,7 +43,7 @@ void Oss::write_params(Ost& ost) {
   put(tables + "/stats", ost.counters.stats_text(started_, now));
   for (const auto& [client, counters] : ost.exports) {
     if (counters.last() <= ost.shown) continue;
-    put(tables + "/exports/" + client + "@lab/stats", counters.stats_text(counters.start(), now));
+    put(fmt::format("{}/exports/{}@lab/stats", tables, client), counters.stats_text(counters.start(), now));
   }
   ost.shown = now;
 }

@@ -24,7 +24,8 @@ COMMANDS = (("status",), ("top",), ("layout",), ("layout", "show"), ("layout", "
             ("plan",), ("plan", "compile"), ("plan", "show"), ("plan", "check"),
             ("contention",), ("advise",), ("tune",), ("trace",), ("trace", "show"), ("trace", "merge"), ("trace", "export"), ("trace", "import"),
             ("forecast",), ("forecast", "series"), ("forecast", "run"), ("sim",), ("sim", "run"), ("sim", "compare"), ("sim", "list"),
-            ("sim", "show"), ("repro",), ("inject",), ("bench",), ("completion",), ("help",))
+            ("sim", "show"), ("lab",), ("lab", "up"), ("lab", "down"), ("lab", "status"), ("lab", "exec"), ("lab", "df"), ("lab", "fault"),
+            ("repro",), ("inject",), ("bench",), ("completion",), ("help",))
 # Each prints data, and nothing on stderr.
 SOUND = (("status", "--root", "lustre-2.10.1"), ("top", "--root", "lustre-2.10.1"), ("layout", "show", "--raw", LAYOUT),
          ("layout", "set", "--dry-run", "-c", "2", "-S", "1M", "somewhere"), ("trace", "show", LOG), ("trace", "import", LOG),
@@ -341,7 +342,7 @@ class Completion(Case):
             (("iez", "forecast", "run", "--s"), ["--scale", "--score"]),
             (("iez", "bench", "lu"), ["lustre-parse"]),
             (("iez", "completion", ""), ["bash"]),
-            (("iez", "help", "la"), ["layout"]),
+            (("iez", "help", "la"), ["lab", "layout"]),
             (("iez", "status", "--root", "lustre-2.1"), ["lustre-2.10.1", "lustre-2.17.0-after", "lustre-2.17.0-before"]),
             (("iez", "top", "--since", "lustre-2.10"), ["lustre-2.10.1"]),
             (("iez", "layout", "show", "--raw", "SOU"), ["SOURCES.md"]),

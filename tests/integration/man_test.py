@@ -121,6 +121,7 @@ RUNS = [ROOT / f"examples/traces/run{number}.csv" for number in (1, 2, 3, 4)]
 SERIES = ROOT / "tests/golden/forecast"
 PLANS = ROOT / "tests/fuzz/corpus/plan"
 SCRATCH = tempfile.TemporaryDirectory()
+LAB = pathlib.Path(SCRATCH.name) / "lab"
 JSON_RUNS = {
     "iez-status": [("status", "--json", "--root", root) for root in ("lustre-2.10.1", "lustre-2.17.0-after", "get_param/valid_mds.txt")]
     + [("status", "--json", "--watch", "--count", "1", "--root", "lustre-2.10.1")],
@@ -149,6 +150,9 @@ JSON_RUNS = {
     "iez-sim": [("sim", "run", "--json", "--samples", "demo", "--sweep", "congestion.fixed=1,4", "--set", "job.0.start_spread=10ms"),
                 ("sim", "run", "--json", "fix-8-1024", "--set", "job.0.processes=16", "--set", "job.0.block=16MiB", "--set",
                  "job.0.start_spread=0s"), ("sim", "compare", "--json", "demo", "demo"), ("sim", "list", "--json")],
+    "iez-lab": [("lab", "up", "--json", "--dir", LAB, "--oss", "1", "--osts", "1", "--rate", "1GB/s"),
+                ("lab", "df", "--json", "--dir", LAB), ("lab", "fault", "--json", "--dir", LAB, "slow", "ost0", "0.5"),
+                ("lab", "status", "--json", "--dir", LAB), ("lab", "down", "--json", "--dir", LAB)],
     "iez-repro": [("repro", "--json", "--quick", "--only", "contention")],
     "iez-inject": [("inject", "--json", sys.executable)],
     "iez-bench": [("bench", "--json"), ("bench", "--quick", "--json", "lustre-parse"), ("bench", "--measure", JOB_STATS)],
