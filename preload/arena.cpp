@@ -112,23 +112,23 @@ void Arena::start_process() {
   ++generation_;
   pid_ = sys_getpid();
   process_start_ns_ = clock_ns(CLOCK_REALTIME);
-  __atomic_store_n(&state_, State::none, __ATOMIC_RELEASE);
+  __atomic_store_n(&state_, kNone, __ATOMIC_RELEASE);
 }
 
 bool Arena::in_own_process() const { return sys_getpid() == pid_; }
 
 bool Arena::begin() {
   if (ready()) return true;
-  State expected = State::none;
-  if (!__atomic_compare_exchange_n(&state_, &expected, State::making, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
-    return expected == State::ready;
+  std::uint32_t expected = kNone;
+  if (!__atomic_compare_exchange_n(&state_, &expected, kMaking, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
+    return expected == kReady;
   }
   if (!in_own_process()) {
-    __atomic_store_n(&state_, State::none, __ATOMIC_RELEASE);
+    __atomic_store_n(&state_, kNone, __ATOMIC_RELEASE);
     return false;
   }
   const bool made = make();
-  __atomic_store_n(&state_, made ? State::ready : State::failed, __ATOMIC_RELEASE);
+  __atomic_store_n(&state_, made ? kReady : kFailed, __ATOMIC_RELEASE);
   return made;
 }
 
