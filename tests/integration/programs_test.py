@@ -100,7 +100,7 @@ class TableCase(unittest.TestCase):
         cls.addClassCleanup(cls.stack.close)
         temporary = pathlib.Path(cls.stack.enter_context(tempfile.TemporaryDirectory())).resolve()
         temporary.chmod(0o755)
-        cls.made = program_fixtures.make(temporary / "made", ROOT)
+        cls.made = program_fixtures.make(temporary / "made", ROOT, LONG)
         cls.segments = temporary / "segments"
         cls.plans = {"traced": temporary / "elsewhere.iezplan", "placed": temporary / "everything.iezplan"}
         cls.make_plan(cls.plans["traced"], "spread:/no/such/folder/,1M,1,0\n")
