@@ -50,7 +50,7 @@ void note_end() {
   note_end();
 }
 
-// ---- The environment of a new program -----------------------------------------------------------------------------------------
+// ---- The environment of a new program ---------------------------------------------------------------------------------------
 
 constexpr std::size_t kMaxVariables = 1024;
 constexpr std::size_t kMaxPreload = 2048;
@@ -89,8 +89,8 @@ const char* preload_of(char* const* variables) {
 // Bytes that a copy of an environment takes in which the library is found again. 0: the environment is good as it is, or too
 // large to be copied, or no environment at all: then the kernel says so.
 std::size_t copy_size(char* const* variables) {
-  if ((!active.tracing && !active.placing) || settings.preload[0] == '\0' || variables == nullptr || !is_readable(variables) ||
-      is_complete(variables)) {
+  if ((!active.tracing && !active.placing) || settings.preload[0] == '\0' || variables == nullptr ||
+      !is_readable(static_cast<const void*>(variables)) || is_complete(variables)) {
     return 0;
   }
   std::size_t count = 0;
@@ -115,13 +115,17 @@ char* const* copy_with_library(char* const* variables, void* room) {
   }
   copy[count++] = nullptr;
   const char* const others = preload_of(variables);
-  *preload = std::strcpy(reinterpret_cast<char*>(copy + count), settings.preload);
-  if (*others != '\0') std::strcat(std::strcat(*preload, ":"), others);
+  char* text = reinterpret_cast<char*>(copy + count);
+  *preload = text;
+  const std::size_t own_size = std::strlen(settings.preload);
+  std::memcpy(text, settings.preload, own_size + 1);
+  if (*others == '\0') return copy;
+  text[own_size] = ':';
+  std::memcpy(text + own_size + 1, others, std::strlen(others) + 1);
   return copy;
 }
 
-// ---- Another program in this process
-// ---------------------------------------------------------------------------------------------
+// ---- Another program in this process -----------------------------------------------------------------------------------------
 
 // `execute` returns only if it failed; then the process goes on.
 template <typename Call>
