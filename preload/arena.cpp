@@ -22,7 +22,7 @@ constexpr std::size_t kIndexBytes = Arena::kIndexSize * sizeof(std::uint64_t);
 
 void* map_memory(std::size_t size, int flags, int fd) {
   const long at = ::syscall(SYS_mmap, nullptr, size, PROT_READ | PROT_WRITE, flags, fd, 0L);
-  return at == -1 ? nullptr : reinterpret_cast<void*>(at);
+  return at == -1 ? nullptr : reinterpret_cast<void*>(at);  // NOLINT(performance-no-int-to-ptr): an address is a number here
 }
 
 // A file beyond the limit would bring SIGXFSZ to the program.
@@ -37,10 +37,10 @@ bool allocate(int fd, std::uint64_t from, std::uint64_t to) {
   if (!within_limit(to)) return false;
   if (::syscall(SYS_fallocate, fd, 0, from, to - from) == 0) return true;
   if (errno != EOPNOTSUPP && errno != ENOSYS) return false;
-  static const char zeros[4096] = {};
+  static constexpr char kZeros[4096] = {};
   while (from < to) {
     const std::uint64_t rest = to - from;
-    const ssize_t done = sys_pwrite(fd, zeros, rest < sizeof(zeros) ? rest : sizeof(zeros), static_cast<off_t>(from));
+    const ssize_t done = sys_pwrite(fd, kZeros, rest < sizeof(kZeros) ? rest : sizeof(kZeros), static_cast<off_t>(from));
     if (done <= 0) return false;
     from += static_cast<std::uint64_t>(done);
   }
@@ -112,23 +112,23 @@ void Arena::start_process() {
   ++generation_;
   pid_ = sys_getpid();
   process_start_ns_ = clock_ns(CLOCK_REALTIME);
-  __atomic_store_n(&state_, State::none, __ATOMIC_RELEASE);
+  __atomic_store_n(&state_, kNone, __ATOMIC_RELEASE);
 }
 
 bool Arena::in_own_process() const { return sys_getpid() == pid_; }
 
 bool Arena::begin() {
   if (ready()) return true;
-  State expected = State::none;
-  if (!__atomic_compare_exchange_n(&state_, &expected, State::making, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
-    return expected == State::ready;
+  std::uint32_t expected = kNone;
+  if (!__atomic_compare_exchange_n(&state_, &expected, kMaking, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
+    return expected == kReady;
   }
   if (!in_own_process()) {
-    __atomic_store_n(&state_, State::none, __ATOMIC_RELEASE);
+    __atomic_store_n(&state_, kNone, __ATOMIC_RELEASE);
     return false;
   }
   const bool made = make();
-  __atomic_store_n(&state_, made ? State::ready : State::failed, __ATOMIC_RELEASE);
+  __atomic_store_n(&state_, made ? kReady : kFailed, __ATOMIC_RELEASE);
   return made;
 }
 

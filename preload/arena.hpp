@@ -21,16 +21,14 @@ namespace abi = trace::abi;
 
 class Arena {
  public:
-  enum class State : std::uint32_t { none, making, ready, failed };
-
   // Of this process, from now on. REQUIRES: called in the constructor and in the child of a fork, when there is one thread.
   void start_process();
 
   // False in a child that shares the memory (vfork): it must leave every table alone. One system call.
   bool in_own_process() const;
 
-  bool ready() const { return __atomic_load_n(&state_, __ATOMIC_ACQUIRE) == State::ready; }
-  bool failed() const { return __atomic_load_n(&state_, __ATOMIC_RELAXED) == State::failed; }
+  bool ready() const { return __atomic_load_n(&state_, __ATOMIC_ACQUIRE) == kReady; }
+  bool failed() const { return __atomic_load_n(&state_, __ATOMIC_RELAXED) == kFailed; }
 
   // True once the segment is there. False if it cannot be made, or another thread is about to.
   bool begin();
@@ -54,6 +52,12 @@ class Arena {
   void mark_closed();
   void mark_open();
 
+  // Of state_: a word, since the atomic operations of clang take no enumerators.
+  static constexpr std::uint32_t kNone = 0;
+  static constexpr std::uint32_t kMaking = 1;
+  static constexpr std::uint32_t kReady = 2;
+  static constexpr std::uint32_t kFailed = 3;
+
   static constexpr std::uint32_t kIndexSize = 32768;  // a power of 2, and more than slots
 
  private:
@@ -62,7 +66,7 @@ class Arena {
   void fill_header();
   bool grow(std::uint64_t slots);
 
-  State state_ = State::none;
+  std::uint32_t state_ = kNone;
   std::uint32_t generation_ = 0;
   pid_t pid_ = 0;
   std::int64_t process_start_ns_ = 0;

@@ -109,7 +109,7 @@ IEZ_INTERPOSE(int, dup3, (int from, int to, int flags)) {
 
 #define IEZ_INTERPOSE_FCNTL(name)                                                                           \
   IEZ_INTERPOSE(int, name, (int fd, int command, void* argument)) {                                         \
-    if (fd < 0 && fd == kNoteDescriptor && is_note(command)) return answer_note(command, argument);         \
+    if (fd == kNoteDescriptor && is_note(command)) return answer_note(command, argument);                   \
     if (is_hidden(fd)) return say_not_open();                                                               \
     const int answer = next.name(fd, command, argument);                                                    \
     if (active.tracing && (command == F_DUPFD || command == F_DUPFD_CLOEXEC)) record_duplicate(fd, answer); \

@@ -225,15 +225,18 @@ IEZ_INTERPOSE(int, fclose, (FILE * stream)) {
   return next.fclose(stream);
 }
 
-IEZ_INTERPOSE(int, fflush, (FILE * stream)) {
-  if (IEZ_LIKELY(!active.tracing)) return next.fflush(stream);
-  FILE* const standard = stream == nullptr ? stdout : stream;
-  const std::size_t waiting = waiting_in(standard);
-  const int status = next.fflush(stream);
-  if (waiting > 0) note_left(standard, waiting);
-  check_stream(stream);
-  return status;
-}
+#define IEZ_INTERPOSE_FLUSH(name)                               \
+  IEZ_INTERPOSE(int, name, (FILE * stream)) {                   \
+    if (IEZ_LIKELY(!active.tracing)) return next.name(stream);  \
+    FILE* const standard = stream == nullptr ? stdout : stream; \
+    const std::size_t waiting = waiting_in(standard);           \
+    const int status = next.name(stream);                       \
+    if (waiting > 0) note_left(standard, waiting);              \
+    check_stream(stream);                                       \
+    return status;                                              \
+  }
+IEZ_INTERPOSE_FLUSH(fflush)
+IEZ_INTERPOSE_FLUSH(fflush_unlocked)
 
 #define IEZ_INTERPOSE_MOVE(name, parameters, arguments)          \
   IEZ_INTERPOSE(int, name, parameters) {                         \

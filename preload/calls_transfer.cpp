@@ -92,8 +92,7 @@ IEZ_INTERPOSE_SENDFILE(sendfile64)
 IEZ_INTERPOSE_COPY(copy_file_range)
 IEZ_INTERPOSE_COPY(splice)
 
-// ---- Asynchronous, by threads of libc: counted when the program asks what became of it
-// -------------------------------------------
+// ---- Asynchronous, by threads of libc: counted when the program asks what became of it -------------------------------------
 
 #define IEZ_INTERPOSE_AIO(name)                                                                                    \
   IEZ_INTERPOSE(ssize_t, name, (aiocb * request)) {                                                                \
@@ -107,8 +106,7 @@ IEZ_INTERPOSE_COPY(splice)
 IEZ_INTERPOSE_AIO(aio_return)
 IEZ_INTERPOSE_AIO(aio_return64)
 
-// ---- Formatted, on a descriptor
-// ----------------------------------------------------------------------------------------------------
+// ---- Formatted, on a descriptor --------------------------------------------------------------------------------------------
 
 IEZ_INTERPOSE(int, vdprintf, (int fd, const char* format, va_list arguments)) {
   const std::int64_t start = active.tracing ? call_start() : 0;
@@ -137,8 +135,7 @@ IEZ_INTERPOSE(int, __dprintf_chk, (int fd, int check, const char* format, ...)) 
   return done;
 }
 
-// ---- Noted only among single calls
-// ----------------------------------------------------------------------------------------------
+// ---- Noted only among single calls -----------------------------------------------------------------------------------------
 
 #define IEZ_INTERPOSE_NOTED(name, parameters, arguments, operation, offset)                    \
   IEZ_INTERPOSE(int, name, parameters) {                                                       \

@@ -131,6 +131,7 @@ class Next<R(Arguments...)> {
   X(FILE*, fdopen, (int, const char*))                                                                              \
   X(int, fclose, (FILE*))                                                                                           \
   X(int, fflush, (FILE*))                                                                                           \
+  X(int, fflush_unlocked, (FILE*))                                                                                  \
   X(int, fseek, (FILE*, long, int))                                                                                 \
   X(int, fseeko, (FILE*, off_t, int))                                                                               \
   X(int, fseeko64, (FILE*, off_t, int))                                                                             \
@@ -168,12 +169,15 @@ class Next<R(Arguments...)> {
   X(int, renameat2, (int, const char*, int, const char*, unsigned)) \
   X(int, execveat, (int, const char*, char* const*, char* const*, int))
 
+// NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): the names are those of libc
 struct NextSymbols {
 #define IEZ_MEMBER(result, name, parameters) Next<result parameters> name{#name};
   IEZ_NEXT_SYMBOLS(IEZ_MEMBER)
   IEZ_LATE_SYMBOLS(IEZ_MEMBER)
 #undef IEZ_MEMBER
 };
+
+// NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
 
 extern constinit NextSymbols next;
 

@@ -17,8 +17,8 @@ bool append_parts(const char* path, Name& name) {
     const auto size = static_cast<std::size_t>(end - path);
     if (size == 0) break;
     if (size == 2 && path[0] == '.' && path[1] == '.') {
-      while (name.size > 0 && name.text[--name.size] != '/') {
-      }
+      while (name.size > 0 && name.text[name.size - 1] != '/') --name.size;
+      if (name.size > 0) --name.size;
     } else if (size != 1 || path[0] != '.') {
       if (name.size + 1 + size > kNameRoom) return false;
       name.text[name.size++] = '/';

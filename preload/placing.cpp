@@ -129,8 +129,7 @@ const lustre::LayoutCalls& layout_calls() {
       .close = [](int fd) { return next.close(fd); },
       .ioctl = [](int fd, unsigned long request, const void* argument) { return ::ioctl(fd, request, argument); },
       .getfl = [](int fd) { return next.fcntl(fd, F_GETFL, nullptr); },
-      .setfl = [](int fd,
-                  int flags) { return next.fcntl(fd, F_SETFL, reinterpret_cast<void*>(static_cast<std::intptr_t>(flags))); },
+      .setfl = [](int fd, int flags) { return static_cast<int>(::syscall(SYS_fcntl, fd, F_SETFL, flags)); },
       .mknodat = [](int dirfd, const char* path, mode_t mode) { return ::mknodat(dirfd, path, mode, 0); },
       .unlinkat = [](int dirfd, const char* path) { return ::unlinkat(dirfd, path, 0); },
       .fsetxattr = [](int fd, const char* name, const void* value,
@@ -231,6 +230,7 @@ bool open_plan_file() { return open_at_high_number(); }
 
 bool open_placed(int dirfd, const char* path, int flags, mode_t mode, PlacedOpen& placed) {
   if ((flags & O_CREAT) == 0 || (flags & (O_DIRECTORY | O_PATH)) != 0 || path == nullptr || plan_file.fd < 0) return false;
+  if (!is_readable(path)) return false;  // the kernel's EFAULT
   // As at the beginning of a plain open(). Inside, a cancelled thread would leave a block of Scratch and a half-made file.
   ::pthread_testcancel();
   int state = 0;

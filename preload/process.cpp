@@ -50,17 +50,10 @@ void note_end() {
   note_end();
 }
 
-// ---- The environment of a new program -----------------------------------------------------------------------------------------
+// ---- The environment of a new program ---------------------------------------------------------------------------------------
 
 constexpr std::size_t kMaxVariables = 1024;
 constexpr std::size_t kMaxPreload = 2048;
-
-// An environment in which the library is found again. In the frame of the caller: a child of vfork() has no other memory of its
-// own.
-struct Environment {
-  char* variables[kMaxVariables + kMaxKept + 2];
-  char preload[kMaxPreload];
-};
 
 bool has_variable(char* const* variables, const char* variable) {
   const char* const equals = std::strchr(variable, '=');
@@ -85,36 +78,54 @@ bool is_complete(char* const* variables) {
   return listed;
 }
 
-// The environment to start a program with: the given one, or a copy with the library in it.
-char* const* with_library(char* const* variables, Environment& room) {
-  if ((!active.tracing && !active.placing) || settings.preload[0] == '\0' || variables == nullptr || is_complete(variables))
-    return variables;
-  std::size_t count = 0;
-  bool preload_set = false;
-  for (char* const* variable = variables; *variable != nullptr; ++variable) {
-    if (count == kMaxVariables) return variables;
-    room.variables[count++] = *variable;
-    const char* const others = value_of(*variable, "LD_PRELOAD");
-    if (others == nullptr || preload_set) continue;
-    const std::size_t own_size = std::strlen(settings.preload);
-    const std::size_t others_size = std::strlen(others);
-    if (own_size + 1 + others_size >= sizeof(room.preload)) return variables;
-    std::memcpy(room.preload, settings.preload, own_size);
-    room.preload[own_size] = ':';
-    std::memcpy(room.preload + own_size + 1, others, others_size + 1);
-    room.variables[count - 1] = room.preload;
-    preload_set = true;
+// The value of LD_PRELOAD, "" if there is none.
+const char* preload_of(char* const* variables) {
+  for (; *variables != nullptr; ++variables) {
+    if (const char* const others = value_of(*variables, "LD_PRELOAD"); others != nullptr) return others;
   }
-  if (!preload_set) room.variables[count++] = settings.preload;
-  for (std::size_t i = 0; i < settings.kept_count; ++i) {
-    if (!has_variable(variables, settings.kept[i])) room.variables[count++] = const_cast<char*>(settings.kept[i]);
-  }
-  room.variables[count] = nullptr;
-  return room.variables;
+  return "";
 }
 
-// ---- Another program in this process
-// ---------------------------------------------------------------------------------------------
+// Bytes that a copy of an environment takes in which the library is found again. 0: the environment is good as it is, or too
+// large to be copied, or no environment at all: then the kernel says so.
+std::size_t copy_size(char* const* variables) {
+  if ((!active.tracing && !active.placing) || settings.preload[0] == '\0' || variables == nullptr ||
+      !is_readable(static_cast<const void*>(variables)) || is_complete(variables)) {
+    return 0;
+  }
+  std::size_t count = 0;
+  while (variables[count] != nullptr) ++count;
+  const std::size_t preload = std::strlen(settings.preload) + 1 + std::strlen(preload_of(variables)) + 1;
+  if (count > kMaxVariables || preload > kMaxPreload) return 0;
+  return (count + kMaxKept + 2) * sizeof(char*) + preload;
+}
+
+// Makes that copy. The room is in the frame of the caller: a child of vfork() has no other memory of its own.
+char* const* copy_with_library(char* const* variables, void* room) {
+  auto** const copy = static_cast<char**>(room);
+  std::size_t count = 0;
+  char** preload = nullptr;
+  for (char* const* variable = variables; *variable != nullptr; ++variable) {
+    if (preload == nullptr && value_of(*variable, "LD_PRELOAD") != nullptr) preload = copy + count;
+    copy[count++] = *variable;
+  }
+  if (preload == nullptr) preload = copy + count++;
+  for (std::size_t i = 0; i < settings.kept_count; ++i) {
+    if (!has_variable(variables, settings.kept[i])) copy[count++] = settings.kept[i];
+  }
+  copy[count++] = nullptr;
+  const char* const others = preload_of(variables);
+  char* text = reinterpret_cast<char*>(copy + count);
+  *preload = text;
+  const std::size_t own_size = std::strlen(settings.preload);
+  std::memcpy(text, settings.preload, own_size + 1);
+  if (*others == '\0') return copy;
+  text[own_size] = ':';
+  std::memcpy(text + own_size + 1, others, std::strlen(others) + 1);
+  return copy;
+}
+
+// ---- Another program in this process -----------------------------------------------------------------------------------------
 
 // `execute` returns only if it failed; then the process goes on.
 template <typename Call>
@@ -131,9 +142,8 @@ int become(Call execute) {
 template <typename Call>
 int become_with(char* const* variables, Call execute) {
   if (IEZ_LIKELY(!active.tracing && !active.placing)) return execute(variables);
-  Environment room;
-  char* const* const complete = with_library(variables, room);
-  return become([&] { return execute(complete); });
+  if (const std::size_t size = copy_size(variables); size > 0) variables = copy_with_library(variables, __builtin_alloca(size));
+  return become([&] { return execute(variables); });
 }
 
 std::size_t count_arguments(va_list arguments) {
@@ -168,6 +178,7 @@ IEZ_INTERPOSE(int, execvp, (const char* file, char* const* arguments)) {
   return interposed_execvpe(file, arguments, environ);
 }
 
+// NOLINTBEGIN(cppcoreguidelines-pro-type-const-cast): exec takes what it does not change as char*
 // The list as an array, in the frame of the caller, as libc does it.
 #define IEZ_COLLECT_ARGUMENTS(array, first)                                                \
   va_list list;                                                                            \
@@ -197,6 +208,8 @@ IEZ_INTERPOSE(int, execle, (const char* path, const char* first, ...)) {
   return interposed_execve(path, arguments, variables);
 }
 
+// NOLINTEND(cppcoreguidelines-pro-type-const-cast)
+
 // ---- Another process ---------------------------------------------------------------------------------------------------------
 
 IEZ_INTERPOSE(int, posix_spawn,
@@ -204,16 +217,16 @@ IEZ_INTERPOSE(int, posix_spawn,
                char* const* arguments, char* const* variables)) {
   if (IEZ_LIKELY(!active.tracing && !active.placing))
     return next.posix_spawn(pid, path, actions, attributes, arguments, variables);
-  Environment room;
-  return next.posix_spawn(pid, path, actions, attributes, arguments, with_library(variables, room));
+  if (const std::size_t size = copy_size(variables); size > 0) variables = copy_with_library(variables, __builtin_alloca(size));
+  return next.posix_spawn(pid, path, actions, attributes, arguments, variables);
 }
 IEZ_INTERPOSE(int, posix_spawnp,
               (pid_t * pid, const char* file, const posix_spawn_file_actions_t* actions, const posix_spawnattr_t* attributes,
                char* const* arguments, char* const* variables)) {
   if (IEZ_LIKELY(!active.tracing && !active.placing))
     return next.posix_spawnp(pid, file, actions, attributes, arguments, variables);
-  Environment room;
-  return next.posix_spawnp(pid, file, actions, attributes, arguments, with_library(variables, room));
+  if (const std::size_t size = copy_size(variables); size > 0) variables = copy_with_library(variables, __builtin_alloca(size));
+  return next.posix_spawnp(pid, file, actions, attributes, arguments, variables);
 }
 
 // ---- Ends without destructors -----------------------------------------------------------------------------------------------

@@ -68,8 +68,12 @@ std::uint32_t record_by_name(const Name& name) {
 void note_growth(const Descriptor& descriptor, int fd, std::uint32_t record) {
   if ((descriptor.flags & kWritable) == 0) return;
   About about;
-  if (!look_at(fd, about) || about.size <= descriptor.size_before) return;
+  if (!look_at(fd, about)) return;
   const auto& file = arena.slot<abi::FileSlot>(record - kFirstRecord);
+  // What the buffer of a stream still holds is counted, and about to be written.
+  const std::uint64_t end = descriptor.stream != nullptr ? __atomic_load_n(&file.end, __ATOMIC_RELAXED) : 0;
+  if (about.size < end) about.size = end;
+  if (about.size <= descriptor.size_before) return;
   const bool linked = __atomic_load_n(&file.size_slot, __ATOMIC_RELAXED) != 0;
   if (linked || about.size - descriptor.size_before > __atomic_load_n(&file.written, __ATOMIC_RELAXED)) {
     record_growth(record - kFirstRecord, descriptor.size_before, about.size);

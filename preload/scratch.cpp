@@ -25,7 +25,7 @@ Scratch::Scratch() {
   }
   const long mapped =
       ::syscall(SYS_mmap, nullptr, sizeof(ScratchBlock), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0L);
-  if (mapped != -1) block_ = reinterpret_cast<ScratchBlock*>(mapped);
+  if (mapped != -1) block_ = reinterpret_cast<ScratchBlock*>(mapped);  // NOLINT(performance-no-int-to-ptr)
 }
 
 Scratch::~Scratch() {

@@ -92,7 +92,7 @@ void keep_for_new_programs(char** environment) {
   if (::dladdr(&settings, &here) != 0 && here.dli_fname != nullptr && here.dli_fname[0] == '/' &&
       std::strlen(here.dli_fname) < PATH_MAX) {
     std::memcpy(settings.preload, kVariable, sizeof(kVariable));
-    std::strcat(settings.preload, here.dli_fname);
+    std::memcpy(settings.preload + sizeof(kVariable) - 1, here.dli_fname, std::strlen(here.dli_fname) + 1);
   }
   std::size_t used = 0;
   for (char** variable = environment; *variable != nullptr && settings.kept_count < kMaxKept; ++variable) {

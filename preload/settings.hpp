@@ -29,7 +29,7 @@ struct Settings {
   // What a new program has to find in its environment to be served as well: "NAME=value".
   char preload[PATH_MAX + 16] = {};  // "LD_PRELOAD=/path/of/this/library"; "": not known
   std::size_t kept_count = 0;
-  const char* kept[kMaxKept] = {};
+  char* kept[kMaxKept] = {};
   char kept_texts[3 * PATH_MAX] = {};
 };
 

@@ -47,6 +47,15 @@ inline ssize_t sys_getcwd(char* to, std::size_t size) {
   return got > 0 ? got - 1 : -1;
 }
 
+// Whether memory of the program can be read without a fault, at this word. errno is kept. The kernel reads a set of signals
+// before it finds that there is no such way to change the mask.
+inline bool is_readable(const void* at) {
+  const ErrnoGuard keep;
+  constexpr long kNoWay = -1;
+  const std::uintptr_t word = reinterpret_cast<std::uintptr_t>(at) & ~std::uintptr_t{7};
+  return ::syscall(SYS_rt_sigprocmask, kNoWay, word, nullptr, 8L) == 0 || errno != EFAULT;
+}
+
 inline std::int64_t clock_ns(clockid_t clock) {
   timespec now{};
   ::clock_gettime(clock, &now);

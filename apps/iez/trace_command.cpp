@@ -91,7 +91,8 @@ std::string layouts_text(const trace::LayoutCounts& layouts) {
   const auto more = [&out](std::uint64_t count, const std::string& what) {
     if (count > 0) out += fmt::format(", {} {}", count, what);
   };
-  more(layouts.refused, layouts.last_errno == 0 ? "refused" : fmt::format("refused ({})", std::generic_category().message(layouts.last_errno)));
+  more(layouts.refused,
+       layouts.last_errno == 0 ? "refused" : fmt::format("refused ({})", std::generic_category().message(layouts.last_errno)));
   more(layouts.taken, "taken by another opener");
   more(layouts.existing, "of files that existed");
   more(layouts.elsewhere, "on other file systems");
@@ -170,20 +171,28 @@ ordered_json file_json(const trace::TracedFile& file) {
 ordered_json run_json(const std::string& path, const LoadedTrace& loaded, const Totals& totals,
                       const input::ParseReport& report) {
   const trace::RunInfo& run = loaded.run;
-  ordered_json json{
-      {"path", path},         {"form", loaded.form},        {"program", run.program},          {"job", run.job},
-      {"host", run.host},     {"processes", run.processes}, {"ranks", run.communicator},       {"start_ns", run.start_ns},
-      {"end_ns", run.end_ns}, {"files", totals.files},      {"written", totals.written.count}, {"read", totals.read.count},
-      {"unseen", totals.unseen.count},
-      {"layouts",
-       {{"applied", run.layouts.applied},
-        {"refused", run.layouts.refused},
-        {"taken", run.layouts.taken},
-        {"existing", run.layouts.existing},
-        {"elsewhere", run.layouts.elsewhere},
-        {"respected", run.layouts.respected},
-        {"errno", run.layouts.last_errno}}},
-      {"notes", loaded.notes}};
+  ordered_json json{{"path", path},
+                    {"form", loaded.form},
+                    {"program", run.program},
+                    {"job", run.job},
+                    {"host", run.host},
+                    {"processes", run.processes},
+                    {"ranks", run.communicator},
+                    {"start_ns", run.start_ns},
+                    {"end_ns", run.end_ns},
+                    {"files", totals.files},
+                    {"written", totals.written.count},
+                    {"read", totals.read.count},
+                    {"unseen", totals.unseen.count},
+                    {"layouts",
+                     {{"applied", run.layouts.applied},
+                      {"refused", run.layouts.refused},
+                      {"taken", run.layouts.taken},
+                      {"existing", run.layouts.existing},
+                      {"elsewhere", run.layouts.elsewhere},
+                      {"respected", run.layouts.respected},
+                      {"errno", run.layouts.last_errno}}},
+                    {"notes", loaded.notes}};
   add_problems(json, report);
   return json;
 }

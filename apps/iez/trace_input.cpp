@@ -81,8 +81,9 @@ Result<LoadedTrace> visit_segments(const std::string& path, const TraceInputOpti
     loaded.notes.push_back(fmt::format("{} records found no room in their segments and are missing", summary.dropped));
   }
   if (loaded.run.unseen_descriptors > 0) {
-    loaded.notes.push_back(fmt::format("{} descriptors were beyond the tables of their processes: what was done by them is missing",
-                                       loaded.run.unseen_descriptors));
+    loaded.notes.push_back(
+        fmt::format("{} descriptors were beyond the tables of their processes: what was done by them is missing",
+                    loaded.run.unseen_descriptors));
   }
   if (summary.unclosed > 0)
     loaded.notes.push_back(fmt::format("{} of {} processes did not end by themselves", summary.unclosed, summary.segments));

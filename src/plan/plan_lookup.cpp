@@ -207,7 +207,7 @@ class Lookup {
   struct Node {
     const std::byte* bytes = nullptr;  // nullptr: damaged
     std::uint32_t rule = 0;
-    std::size_t edges = 0;
+    std::uint16_t edges = 0;
     std::size_t label_size = 0;
     const std::byte* edge(std::size_t i) const { return bytes + sizeof(abi::TrieNode) + i * sizeof(abi::TrieEdge); }
     const std::byte* label() const { return edge(edges); }
@@ -305,7 +305,7 @@ class Lookup {
   static bool is_new(const Step& step) { return step.edge == 0 && step.below == kNotTried; }
 
   // The label of the node must follow in the name.
-  bool enter(Step& step, const Node& node) {
+  bool enter(Step& step, const Node& node) const {
     if (node.label_size > name_.size - step.end) return false;
     if (std::memcmp(node.label(), name_.text + step.end, node.label_size) != 0) return false;
     step.end = static_cast<std::uint16_t>(step.end + node.label_size);

@@ -95,9 +95,8 @@ struct PlanWriter::State {
   State(std::string to, const Options& with)
       : path(std::move(to)),
         options(with),
-        stage(with.temporary_directory.empty() ? directory_of(path) : with.temporary_directory) {
-    id = options.id == 0 ? new_id(options.created_ns, path) : options.id;
-  }
+        id(with.id == 0 ? new_id(with.created_ns, path) : with.id),
+        stage(with.temporary_directory.empty() ? directory_of(path) : with.temporary_directory) {}
 
   static std::string directory_of(const std::string& path) {
     const std::string directory = std::filesystem::path(path).parent_path().string();
@@ -211,7 +210,7 @@ struct PlanWriter::State {
 
   std::string path;
   Options options;
-  std::uint64_t id = 0;
+  std::uint64_t id;
   FileStage stage;
   std::uint64_t files = 0;
   std::uint64_t name_bytes = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <ranges>
 
 #include <fmt/format.h>
 
@@ -103,7 +104,7 @@ Result<std::vector<std::byte>> RuleTrie::encode(std::uint64_t id, std::span<cons
     size += size_of(nodes_[visit.node]);
     order.push_back(visit.node);
     const std::vector<std::size_t> all = children(nodes_[visit.node]);
-    for (auto child = all.rbegin(); child != all.rend(); ++child) open.push_back({.node = *child, .depth = visit.depth + 1});
+    for (const std::size_t child : std::views::reverse(all)) open.push_back({.node = child, .depth = visit.depth + 1});
   }
   if (size > std::numeric_limits<std::uint32_t>::max()) {
     return fail(Errc::limit, fmt::format("the patterns and prefixes need {} bytes, expected at most 4 GiB", size));

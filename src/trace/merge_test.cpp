@@ -66,6 +66,10 @@ TracedFile by_definition(const std::string& name, const std::vector<Use>& uses) 
     all.largest_write = std::max(all.largest_write, row.largest_write);
     all.largest_read = std::max(all.largest_read, row.largest_read);
     all.end = std::max(all.end, row.end);
+    if (row.size_after.count > 0) {
+      all.size_before = all.size_after.count > 0 ? std::min(all.size_before, row.size_before) : row.size_before;
+      all.size_after = std::max(all.size_after, row.size_after);
+    }
     all.renamed = std::max(all.renamed, row.renamed);
     all.communicator = std::max(all.communicator, row.communicator);
     if (std::pair(row.stripe_count, row.stripe_size) > std::pair(all.stripe_count, all.stripe_size)) {

@@ -336,6 +336,41 @@ TEST(SegmentReader, SaysWhatIsForeign) {
   EXPECT_THAT(why_not(damaged.bytes()), HasSubstr("header checksum"));
 }
 
+TEST(SegmentReader, SizesThatGrewUnseen) {
+  Arena arena(8);
+  arena.header().minor_version = 1;
+  arena.header().layouts_applied = 7;
+  arena.header().layouts_refused = 1;
+  arena.header().layout_errno = 28;
+  arena.header().checksum = abi::header_checksum(arena.header());
+  const std::uint32_t grown = arena.add_file("/grown", 100);
+  const std::uint32_t plain = arena.add_file("/plain", 100);
+  const std::uint32_t wrong = arena.add_file("/wrong", 100);
+  const std::uint32_t number = abi::claim_slots(arena.header(), 1);
+  auto& size = arena.slot_as<abi::SizeSlot>(number);
+  size.file = grown;
+  size.before = 50;
+  size.after = 5000;
+  abi::commit_slot(size.type, abi::kTypeSize);
+  arena.slot_as<abi::FileSlot>(grown).size_slot = number + 1;
+  arena.slot_as<abi::FileSlot>(wrong).size_slot = number + 1;
+  (void)plain;
+
+  const auto bytes = arena.bytes();
+  auto reader = SegmentReader::from_memory(bytes, "x.ieztrace").value();
+  EXPECT_EQ(reader.info().layouts, (LayoutCounts{.applied = 7, .refused = 1, .last_errno = 28}));
+  std::vector<std::pair<std::string, std::uint64_t>> found;
+  input::ParseReport report;
+  const auto stats = reader.read(
+      {.file = [&](std::uint32_t, const TracedFile& file) { found.emplace_back(file.name, unseen(file).count); }, .call = {}},
+      report);
+  ASSERT_TRUE(stats);
+  EXPECT_THAT(found, ElementsAre(::testing::Pair("/grown", 4850), ::testing::Pair("/plain", 0), ::testing::Pair("/wrong", 0)));
+  EXPECT_EQ(stats->bad, 1U);
+  ASSERT_EQ(report.problems.size(), 1U);
+  EXPECT_THAT(input::to_string(report.problems[0]), HasSubstr("its size is not where it should be"));
+}
+
 TEST(SegmentReader, SaysWhatCannotBeOpened) {
   const TemporaryFolder folder;
   const auto absent = SegmentReader::open(folder.path("absent"));

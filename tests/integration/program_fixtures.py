@@ -78,7 +78,7 @@ def make_repository(folder, environment):
         run([*git, "commit", "-q", "-m", f"Change {number}"], env=environment)
 
 
-def make(folder, root):
+def make(folder, root, long=False):
     for name in ("bin", "lib", "home"):
         (folder / name).mkdir(parents=True)
     compile_programs(folder, root / "tests/preload")
@@ -91,6 +91,8 @@ def make(folder, root):
     date = "@1700000000 +0000"
     make_repository(folder / "repository", {"PATH": os.environ["PATH"], "HOME": str(folder / "home"), "GIT_AUTHOR_DATE": date,
                                             "GIT_COMMITTER_DATE": date})
+    if long and (root / ".git").exists():
+        run(["git", "-c", "safe.directory=*", "clone", "-q", "--bare", "--no-hardlinks", root, folder / "project.git"])
     return pathlib.Path(folder)
 
 
@@ -112,11 +114,11 @@ def has_io_uring():
     return fd >= 0
 
 
-def require(case, needs, folder, made):
-    """Skips the test where something is missing: a program, or one of the words below."""
-    probes = {"root": lambda: os.geteuid() == 0, "direct": lambda: takes_direct(folder), "io_uring": has_io_uring,
-              "suid": lambda: not os.statvfs(folder).f_flag & os.ST_NOSUID}
+def require(case, needs, place, made):
+    """Skips the test where something is missing: a program, a thing that make() makes, or one of the words below."""
+    probes = {"root": lambda: os.geteuid() == 0, "direct": lambda: takes_direct(place), "io_uring": has_io_uring,
+              "suid": lambda: not os.statvfs(place).f_flag & os.ST_NOSUID}
     for need in needs:
-        there = probes[need]() if need in probes else shutil.which(need) is not None or (made / "bin" / need).exists()
+        there = probes[need]() if need in probes else shutil.which(need) or (made / "bin" / need).exists() or (made / need).exists()
         if not there:
             case.skipTest(f"needs {need}")

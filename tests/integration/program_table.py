@@ -180,10 +180,11 @@ sqlite3 copy 'SELECT count(*) FROM t'
 GIT = """
 git clone -q {0} clone
 cd clone
+git branch base
 git checkout -q -b side
-echo more >> {1}
+/bin/echo more >> {1}
 git commit -qam more
-git merge -q main
+git merge -q base
 git gc -q --prune=now
 git fsck --strict
 git log --oneline | wc -l
@@ -207,9 +208,9 @@ APPLICATIONS = [
         needs=("sqlite3",), scrub=(r"bash: line \d+: +\d+ ",)),
     Row("git", GIT.format("$MADE/repository", "file1"), loose=GIT_LOOSE, unseen=("*/objects/*", "*/refs/*"), variables=GIT_DATES,
         needs=("git",)),
-    Row("git_long", GIT.format("--no-hardlinks $SOURCE", "README.md") + "git -C clone rev-parse HEAD | wc -c",
+    Row("git_long", GIT.format("$MADE/project.git", "README.md") + "git -C clone rev-parse HEAD | wc -c",
         loose=(*GIT_LOOSE, "*"), unseen=("*/objects/*", "*/refs/*"), variables=GIT_DATES,
-        needs=("git",), long=True, timeout=300),
+        needs=("git", "project.git"), long=True, timeout=300),
 ]
 
 
