@@ -115,7 +115,7 @@ void Arena::start_process() {
   __atomic_store_n(&state_, kNone, __ATOMIC_RELEASE);
 }
 
-bool Arena::in_own_process() const { return sys_getpid() == pid_; }
+bool Arena::in_own_process() const { return !__atomic_load_n(&confined_, __ATOMIC_RELAXED) && sys_getpid() == pid_; }
 
 bool Arena::begin() {
   if (ready()) return true;
@@ -205,6 +205,7 @@ void Arena::fill_header() {
 // Several threads may do this at once, each for itself: every step can be repeated. One that finds the file read-only again
 // drops its record.
 bool Arena::grow(std::uint64_t slots) {
+  if (__atomic_load_n(&confined_, __ATOMIC_RELAXED)) return false;
   std::uint64_t bytes = kFirstBytes;
   while (bytes < sizeof(abi::Header) + slots * sizeof(abi::Slot)) bytes *= kGrowth;
   if (bytes > settings.arena_bytes) bytes = settings.arena_bytes;

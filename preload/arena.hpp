@@ -24,8 +24,12 @@ class Arena {
   // Of this process, from now on. REQUIRES: called in the constructor and in the child of a fork, when there is one thread.
   void start_process();
 
-  // False in a child that shares the memory (vfork): it must leave every table alone. One system call.
+  // False in a child that shares the memory (vfork): it must leave every table alone. One system call. Also false once the
+  // process is confined.
   bool in_own_process() const;
+
+  // From now on a system call that the program did not make itself may end it (seccomp): what needs one is not recorded any more.
+  void confine() { __atomic_store_n(&confined_, true, __ATOMIC_RELAXED); }
 
   bool ready() const { return __atomic_load_n(&state_, __ATOMIC_ACQUIRE) == kReady; }
   bool failed() const { return __atomic_load_n(&state_, __ATOMIC_RELAXED) == kFailed; }
@@ -66,6 +70,7 @@ class Arena {
   void fill_header();
   bool grow(std::uint64_t slots);
 
+  bool confined_ = false;
   std::uint32_t state_ = kNone;
   std::uint32_t generation_ = 0;
   pid_t pid_ = 0;

@@ -86,7 +86,8 @@ IEZ_INTERPOSE(void, closefrom, (int first)) {
 
 IEZ_INTERPOSE(int, dup, (int fd)) {
   if (is_hidden(fd)) return say_not_open();
-  const int copy = next.dup(fd);
+  int copy = next.dup(fd);
+  if (copy < 0 && spare_descriptor()) copy = next.dup(fd);
   if (active.tracing) record_duplicate(fd, copy);
   return copy;
 }
@@ -111,7 +112,8 @@ IEZ_INTERPOSE(int, dup3, (int from, int to, int flags)) {
   IEZ_INTERPOSE(int, name, (int fd, int command, void* argument)) {                                         \
     if (fd == kNoteDescriptor && is_note(command)) return answer_note(command, argument);                   \
     if (is_hidden(fd)) return say_not_open();                                                               \
-    const int answer = next.name(fd, command, argument);                                                    \
+    int answer = next.name(fd, command, argument);                                                          \
+    if (answer < 0 && spare_descriptor()) answer = next.name(fd, command, argument);                        \
     if (active.tracing && (command == F_DUPFD || command == F_DUPFD_CLOEXEC)) record_duplicate(fd, answer); \
     return answer;                                                                                          \
   }

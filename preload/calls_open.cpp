@@ -31,7 +31,8 @@ int open_file(int dirfd, const char* path, int flags, mode_t mode, Call open_pla
       return placed.fd;
     }
   }
-  const int fd = open_plainly();
+  int fd = open_plainly();
+  if (fd < 0 && spare_descriptor()) fd = open_plainly();
   if (active.tracing) record_open(fd, dirfd, path, flags, created_by(flags));
   return fd;
 }

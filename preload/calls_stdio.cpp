@@ -138,6 +138,7 @@ FILE* open_stream(const char* path, const char* mode, Call open_plainly) {
   FILE* stream = active.placing ? open_placed_stream(path, mode, flags, opened) : nullptr;
   if (!opened) {
     stream = open_plainly();
+    if (stream == nullptr && spare_descriptor()) stream = open_plainly();
     if (active.tracing) record_stream_open(stream, path, flags);
   }
   if (active.tracing) register_stream(stream);

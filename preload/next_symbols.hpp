@@ -157,6 +157,7 @@ class Next<R(Arguments...)> {
     (pid_t*, const char*, const posix_spawn_file_actions_t*, const posix_spawnattr_t*, char* const*, char* const*)) \
   X(int, posix_spawnp,                                                                                              \
     (pid_t*, const char*, const posix_spawn_file_actions_t*, const posix_spawnattr_t*, char* const*, char* const*)) \
+  X(int, prctl, (int, unsigned long, unsigned long, unsigned long, unsigned long))                                  \
   X(void, _exit, (int))                                                                                             \
   X(void, _Exit, (int))                                                                                             \
   X(void, quick_exit, (int))

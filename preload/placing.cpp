@@ -77,7 +77,7 @@ bool plan_is_there() {
 }
 
 bool find_in_plan(Name& name, plan::FoundLayout& layout) {
-  if (!plan_is_there()) return false;
+  if (!plan_is_there() && !open_at_high_number()) return false;
   const plan::Found found = plan::find_layout(kLookupCalls, plan_file.plan, name.text, name.size, layout);
   return found == plan::Found::file || found == plan::Found::pattern || found == plan::Found::spread;
 }
@@ -229,7 +229,7 @@ bool open_planned(int dirfd, const char* path, int flags, mode_t mode, PlacedOpe
 bool open_plan_file() { return open_at_high_number(); }
 
 bool open_placed(int dirfd, const char* path, int flags, mode_t mode, PlacedOpen& placed) {
-  if ((flags & O_CREAT) == 0 || (flags & (O_DIRECTORY | O_PATH)) != 0 || path == nullptr || plan_file.fd < 0) return false;
+  if ((flags & O_CREAT) == 0 || (flags & (O_DIRECTORY | O_PATH)) != 0 || path == nullptr) return false;
   if (!is_readable(path)) return false;  // the kernel's EFAULT
   // As at the beginning of a plain open(). Inside, a cancelled thread would leave a block of Scratch and a half-made file.
   ::pthread_testcancel();
@@ -266,6 +266,15 @@ int answer_note(int command, const void* note) {
 }
 
 int own_descriptor() { return plan_file.fd; }
+
+bool spare_descriptor() {
+  if (!active.placing || errno != EMFILE || plan_file.fd < 0) return false;
+  const ErrnoGuard keep;
+  if (!arena.in_own_process()) return false;
+  sys_close(plan_file.fd);
+  plan_file.fd = -1;
+  return true;
+}
 
 void give_up_descriptor(int fd) {
   if (fd != plan_file.fd || fd < 0) return;

@@ -1,7 +1,8 @@
 // Gives planned files their layout at creation.
 //
 // The plan file is opened once, in the constructor, at a high number that the program does not get to see: close() of it says
-// EBADF, as it would without the library. Should it be lost all the same, it is opened anew.
+// EBADF, as it would without the library. Should it be lost all the same, or be in the way of the last descriptor that the
+// program may have, it is opened anew.
 //
 // A planned create costs the lookup, once a directory the question whether it has a layout of its own, and what
 // lustre/set_layout.hpp says. Whatever goes wrong, the program gets the answer of its own call.
@@ -32,6 +33,10 @@ bool is_planned(const char* path);
 
 // The other end of mpi/open_note.hpp: what fcntl(kNoteDescriptor, ...) answers.
 int answer_note(int command, const void* note);
+
+// A call failed with EMFILE: gives the plan file's descriptor back, if that is one of those in use. True: the call is to be made
+// again. The next create opens the plan anew, if it can. Leaves errno as it was.
+bool spare_descriptor();
 
 // The descriptor of the plan file; -1: none. Nobody but this library may close or replace it.
 int own_descriptor();

@@ -1,5 +1,6 @@
 // The life of a process: the constructor and the end, fork, and programs that take its place or are started by it.
 #include <pthread.h>
+#include <sys/prctl.h>
 
 #include <cstring>
 
@@ -227,6 +228,16 @@ IEZ_INTERPOSE(int, posix_spawnp,
     return next.posix_spawnp(pid, file, actions, attributes, arguments, variables);
   if (const std::size_t size = copy_size(variables); size > 0) variables = copy_with_library(variables, __builtin_alloca(size));
   return next.posix_spawnp(pid, file, actions, attributes, arguments, variables);
+}
+
+// ---- Rules ------------------------------------------------------------------------------------------------------------------
+
+IEZ_INTERPOSE(int, prctl, (int option, unsigned long second, unsigned long third, unsigned long fourth, unsigned long fifth)) {
+  if (option == PR_SET_SECCOMP) {
+    arena.confine();
+    active.placing = false;
+  }
+  return next.prctl(option, second, third, fourth, fifth);
 }
 
 // ---- Ends without destructors -----------------------------------------------------------------------------------------------
