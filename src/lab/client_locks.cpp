@@ -15,7 +15,7 @@ namespace iez::lab {
 namespace {
 
 constexpr std::uint64_t kEnd = std::numeric_limits<std::uint64_t>::max();
-constexpr std::size_t kDroppers = 4;
+constexpr std::size_t kDroppers = 16;  // each may wait for a page
 
 struct Range {
   std::uint64_t start = 0;
@@ -53,6 +53,7 @@ struct ClientLocks::State {
     ObjectName name;
     std::uint64_t lock = 0;  // 0: only pages
     Range range;
+    Duration since{};
   };
   struct Running {
     Job job;
@@ -97,7 +98,7 @@ struct ClientLocks::State {
   void queue_if_free(const ObjectName& name, Lock& lock) {
     if (!lock.leaving || lock.users != 0 || lock.queued) return;
     lock.queued = true;
-    jobs.push_back({.name = name, .lock = lock.id, .range = {.start = lock.start, .end = lock.end}});
+    jobs.push_back({.name = name, .lock = lock.id, .range = {.start = lock.start, .end = lock.end}, .since = clock.monotonic()});
     changed.notify_all();
   }
 
@@ -170,14 +171,20 @@ struct ClientLocks::State {
   void free_the_stuck() {
     std::unique_lock lock(mutex);
     while (true) {
-      changed.wait(lock, [this] { return stop || !running.empty(); });
+      changed.wait(lock, [this] { return stop || !running.empty() || !jobs.empty(); });
       if (stop) return;
       changed.wait_for(lock, kStuckAfter / 2, [this] { return stop; });
+      if (waiting == 0) continue;
       const Duration now = clock.monotonic();
       for (auto& [number, run] : running) {
-        if (run.given_back || run.job.lock == 0 || now - run.since < kStuckAfter || waiting == 0) continue;
+        if (run.given_back || run.job.lock == 0 || now - run.since < kStuckAfter) continue;
         run.given_back = true;
         give_back(run.job.name, run.job.lock);
+      }
+      // Behind those that are stuck. Their pages go when there is somebody to drop them.
+      for (Job& job : jobs) {
+        if (job.lock == 0 || now - job.since < kStuckAfter) continue;
+        give_back(job.name, std::exchange(job.lock, 0));
       }
     }
   }

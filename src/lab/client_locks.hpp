@@ -28,7 +28,7 @@ namespace iez::lab {
 
 class ClientLocks {
  public:
-  static constexpr Duration kStuckAfter = std::chrono::milliseconds(20);
+  static constexpr Duration kStuckAfter = std::chrono::milliseconds(5);
 
   struct Hooks {
     // Asks the server; on_answer is called when it answers, in the order of its answers and revocations.
