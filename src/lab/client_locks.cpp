@@ -47,7 +47,7 @@ struct ClientLocks::State {
   struct Object {
     std::vector<Lock> locks;
     std::size_t waiting = 0;         // operations that wait for a lock
-    std::vector<Unlocked> unlocked;  // since the oldest of them began to wait
+    std::vector<Unlocked> unlocked;  // while they wait, and not answered yet
   };
   struct Job {
     ObjectName name;
@@ -110,8 +110,16 @@ struct ClientLocks::State {
   }
 
   void unlock(const ObjectName& name, Object& object, Range range) {
-    if (object.waiting != 0) object.unlocked.push_back({.when = ++events, .range = range});
-    hooks.unlock({.name = name, .mode = LockMode::write, .start = range.start, .end = range.end});
+    const std::uint64_t when = ++events;
+    if (object.waiting != 0) object.unlocked.push_back({.when = when, .range = range});
+    hooks.unlock({.name = name, .mode = LockMode::write, .start = range.start, .end = range.end},
+                 [this, which = key(name), when](const Reply& reply) {
+                   if (reply.error != 0) return;
+                   const std::scoped_lock lock(mutex);
+                   const auto found = objects.find(which);
+                   if (found == objects.end()) return;
+                   std::erase_if(found->second.unlocked, [when](const Unlocked& done) { return done.when == when; });
+                 });
   }
 
   // unlock takes everything in its range: what other locks cover stays with them.
@@ -290,7 +298,7 @@ void ClientLocks::revoked(const LockRequest& request) {
   } else if (object != state_->objects.end()) {
     state_->unlock(request.name, object->second, {.start = request.start, .end = request.end});
   } else {
-    state_->hooks.unlock(request);  // of an operation that was given up
+    state_->hooks.unlock(request, {});  // of an operation that was given up
   }
 }
 
