@@ -15,7 +15,7 @@ namespace iez::lab {
 namespace {
 
 constexpr std::uint64_t kEnd = std::numeric_limits<std::uint64_t>::max();
-constexpr std::size_t kDroppers = 4;
+constexpr std::size_t kDroppers = 16;  // each may wait for a page
 
 struct Range {
   std::uint64_t start = 0;
@@ -47,12 +47,13 @@ struct ClientLocks::State {
   struct Object {
     std::vector<Lock> locks;
     std::size_t waiting = 0;         // operations that wait for a lock
-    std::vector<Unlocked> unlocked;  // since the oldest of them began to wait
+    std::vector<Unlocked> unlocked;  // while they wait, and not answered yet
   };
   struct Job {
     ObjectName name;
     std::uint64_t lock = 0;  // 0: only pages
     Range range;
+    Duration since{};
   };
   struct Running {
     Job job;
@@ -97,7 +98,7 @@ struct ClientLocks::State {
   void queue_if_free(const ObjectName& name, Lock& lock) {
     if (!lock.leaving || lock.users != 0 || lock.queued) return;
     lock.queued = true;
-    jobs.push_back({.name = name, .lock = lock.id, .range = {.start = lock.start, .end = lock.end}});
+    jobs.push_back({.name = name, .lock = lock.id, .range = {.start = lock.start, .end = lock.end}, .since = clock.monotonic()});
     changed.notify_all();
   }
 
@@ -109,8 +110,16 @@ struct ClientLocks::State {
   }
 
   void unlock(const ObjectName& name, Object& object, Range range) {
-    if (object.waiting != 0) object.unlocked.push_back({.when = ++events, .range = range});
-    hooks.unlock({.name = name, .mode = LockMode::write, .start = range.start, .end = range.end});
+    const std::uint64_t when = ++events;
+    if (object.waiting != 0) object.unlocked.push_back({.when = when, .range = range});
+    hooks.unlock({.name = name, .mode = LockMode::write, .start = range.start, .end = range.end},
+                 [this, which = key(name), when](const Reply& reply) {
+                   if (reply.error != 0) return;
+                   const std::scoped_lock lock(mutex);
+                   const auto found = objects.find(which);
+                   if (found == objects.end()) return;
+                   std::erase_if(found->second.unlocked, [when](const Unlocked& done) { return done.when == when; });
+                 });
   }
 
   // unlock takes everything in its range: what other locks cover stays with them.
@@ -170,14 +179,20 @@ struct ClientLocks::State {
   void free_the_stuck() {
     std::unique_lock lock(mutex);
     while (true) {
-      changed.wait(lock, [this] { return stop || !running.empty(); });
+      changed.wait(lock, [this] { return stop || !running.empty() || !jobs.empty(); });
       if (stop) return;
       changed.wait_for(lock, kStuckAfter / 2, [this] { return stop; });
+      if (waiting == 0) continue;
       const Duration now = clock.monotonic();
       for (auto& [number, run] : running) {
-        if (run.given_back || run.job.lock == 0 || now - run.since < kStuckAfter || waiting == 0) continue;
+        if (run.given_back || run.job.lock == 0 || now - run.since < kStuckAfter) continue;
         run.given_back = true;
         give_back(run.job.name, run.job.lock);
+      }
+      // Behind those that are stuck. Their pages go when there is somebody to drop them.
+      for (Job& job : jobs) {
+        if (job.lock == 0 || now - job.since < kStuckAfter) continue;
+        give_back(job.name, std::exchange(job.lock, 0));
       }
     }
   }
@@ -283,7 +298,7 @@ void ClientLocks::revoked(const LockRequest& request) {
   } else if (object != state_->objects.end()) {
     state_->unlock(request.name, object->second, {.start = request.start, .end = request.end});
   } else {
-    state_->hooks.unlock(request);  // of an operation that was given up
+    state_->hooks.unlock(request, {});  // of an operation that was given up
   }
 }
 

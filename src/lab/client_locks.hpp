@@ -8,8 +8,8 @@
 // gives to somebody else first - who waits for the lock that is being dropped. After kStuckAfter of that, the lock is given back
 // before the last pages are gone: they go as soon as the operation is done.
 //
-// unlock names a range, not a lock. A grant that overlaps a range which was unlocked after it was asked for may have been cut by
-// that: it is given back and asked for again.
+// unlock names a range, not a lock. A grant that comes before the answer to an unlock of that range, which was sent after it was
+// asked for, may have been cut by it: it is given back and asked for again.
 //
 // Thread safety: all members may be called from any thread; revoked(), lost() and the hooks `ask` and `unlock` do not block.
 #pragma once
@@ -28,13 +28,13 @@ namespace iez::lab {
 
 class ClientLocks {
  public:
-  static constexpr Duration kStuckAfter = std::chrono::milliseconds(20);
+  static constexpr Duration kStuckAfter = std::chrono::milliseconds(5);
 
   struct Hooks {
     // Asks the server; on_answer is called when it answers, in the order of its answers and revocations.
     std::function<Channel::Call(const LockRequest&, Channel::OnAnswer)> ask;
     std::function<Reply(const ObjectName&, const Channel::Call&, const Channel::Interrupted&)> wait;
-    std::function<void(const LockRequest&)> unlock;
+    std::function<void(const LockRequest&, Channel::OnAnswer)> unlock;
     std::function<void(const ObjectName&, std::uint64_t start, std::uint64_t end)> drop_pages;  // may block
   };
   explicit ClientLocks(Hooks hooks);

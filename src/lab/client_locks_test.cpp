@@ -78,18 +78,19 @@ class Server : public ServerHandler {
 class ClientLocksTest : public ::testing::Test {
  protected:
   ClientLocksTest()
-      : channel_({.path = server_.path()}),
-        locks_({.ask = [this](const LockRequest& lock,
+      : locks_({.ask = [this](const LockRequest& lock,
                               Channel::OnAnswer on_answer) { return channel_.start(Op::lock, lock, {}, std::move(on_answer)); },
                 .wait = [this](const ObjectName&, const Channel::Call& call,
                                const Channel::Interrupted& interrupted) { return channel_.wait(call, interrupted); },
-                .unlock = [this](const LockRequest& lock) { channel_.start(Op::unlock, lock); },
+                .unlock = [this](const LockRequest& lock,
+                                 Channel::OnAnswer on_answer) { channel_.start(Op::unlock, lock, {}, std::move(on_answer)); },
                 .drop_pages =
                     [this](const ObjectName&, std::uint64_t start, std::uint64_t end) {
                       std::unique_lock guard(mutex_);
                       dropped_.emplace_back(start, end);
                       changed_.wait(guard, [this] { return !stuck_; });
-                    }}) {}
+                    }}),
+        channel_({.path = server_.path()}) {}
   ~ClientLocksTest() override { locks_.stop(); }
 
   ClientLocks::Hold hold(LockMode mode, std::uint64_t start, std::uint64_t end) {
@@ -113,8 +114,8 @@ class ClientLocksTest : public ::testing::Test {
   std::condition_variable changed_;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> dropped_;
   bool stuck_ = false;
+  ClientLocks locks_;  // outlives the channel, whose thread calls it
   Channel channel_;
-  ClientLocks locks_;
 };
 
 TEST_F(ClientLocksTest, AskedForOnce) {

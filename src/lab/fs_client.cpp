@@ -56,7 +56,9 @@ struct FsClient::State {
                  },
              .wait = [this](const ObjectName& name, const Channel::Call& call,
                             const Channel::Interrupted& interrupted) { return oss(name.ost).wait(call, interrupted); },
-             .unlock = [this](const LockRequest& lock) { oss(lock.name.ost).start(Op::unlock, lock); },
+             .unlock = [this](
+                           const LockRequest& lock,
+                           Channel::OnAnswer on_answer) { oss(lock.name.ost).start(Op::unlock, lock, {}, std::move(on_answer)); },
              .drop_pages = [this](const ObjectName& name, std::uint64_t start, std::uint64_t end) { drop(name, start, end); }}) {
     const Config& config = options.config;
     const ConnectRequest hello{.client = options.client,
