@@ -19,6 +19,9 @@ namespace {
 constexpr std::size_t kFirstBytes = std::size_t{64} * 1024;
 constexpr std::size_t kGrowth = 4;
 constexpr std::size_t kIndexBytes = Arena::kIndexSize * sizeof(std::uint64_t);
+constexpr int kMostSteps = 1000;  // of a tenth of a millisecond: longer than any disk takes
+
+__thread bool making_here;
 
 void* map_memory(std::size_t size, int flags, int fd) {
   const long at = ::syscall(SYS_mmap, nullptr, size, PROT_READ | PROT_WRITE, flags, fd, 0L);
@@ -121,15 +124,32 @@ bool Arena::begin() {
   if (ready()) return true;
   std::uint32_t expected = kNone;
   if (!__atomic_compare_exchange_n(&state_, &expected, kMaking, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
-    return expected == kReady;
+    return expected == kReady || (expected == kMaking && wait_until_made());
   }
   if (!in_own_process()) {
     __atomic_store_n(&state_, kNone, __ATOMIC_RELEASE);
     return false;
   }
+  making_here = true;
   const bool made = make();
   __atomic_store_n(&state_, made ? kReady : kFailed, __ATOMIC_RELEASE);
+  making_here = false;
   return made;
+}
+
+// What other threads do meanwhile would be lost. A signal handler that interrupted the one that makes it cannot wait; and should
+// that one never return (siglongjmp), nobody waits twice.
+bool Arena::wait_until_made() {
+  if (making_here) return false;
+  constexpr timespec kStep{.tv_sec = 0, .tv_nsec = 100'000};
+  for (int i = 0; i < kMostSteps; ++i) {
+    ::syscall(SYS_nanosleep, &kStep, nullptr);
+    const std::uint32_t state = __atomic_load_n(&state_, __ATOMIC_ACQUIRE);
+    if (state != kMaking) return state == kReady;
+  }
+  std::uint32_t expected = kMaking;
+  __atomic_compare_exchange_n(&state_, &expected, kFailed, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+  return false;
 }
 
 bool Arena::make() {

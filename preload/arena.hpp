@@ -34,7 +34,8 @@ class Arena {
   bool ready() const { return __atomic_load_n(&state_, __ATOMIC_ACQUIRE) == kReady; }
   bool failed() const { return __atomic_load_n(&state_, __ATOMIC_RELAXED) == kFailed; }
 
-  // True once the segment is there. False if it cannot be made, or another thread is about to.
+  // True once the segment is there. False if it cannot be made, or not in time. The first call makes it; other threads that call
+  // meanwhile wait for a moment.
   bool begin();
 
   // As abi::claim_slots(); grows the file if need be.
@@ -66,6 +67,7 @@ class Arena {
 
  private:
   bool make();
+  bool wait_until_made();
   bool map(int fd);
   void fill_header();
   bool grow(std::uint64_t slots);
