@@ -13,7 +13,6 @@ import pathlib
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 import unittest
 
@@ -154,7 +153,7 @@ JSON_RUNS = {
                 ("lab", "df", "--json", "--dir", LAB), ("lab", "fault", "--json", "--dir", LAB, "slow", "ost0", "0.5"),
                 ("lab", "status", "--json", "--dir", LAB), ("lab", "down", "--json", "--dir", LAB)],
     "iez-repro": [("repro", "--json", "--quick", "--only", "contention")],
-    "iez-inject": [("inject", "--json", sys.executable)],
+    "iez-inject": [("inject", "--json", IEZ)],
     "iez-bench": [("bench", "--json"), ("bench", "--quick", "--json", "lustre-parse"), ("bench", "--measure", JOB_STATS)],
 }
 
