@@ -16,9 +16,9 @@ namespace iez::bench {
 namespace {
 
 struct Scale {
-  unsigned rounds = 5;  // of every library, in turn
-  unsigned batches = 400;
-  unsigned calls = 500;
+  unsigned rounds = 5;      // of every library, in turn
+  unsigned batches = 4000;  // short ones: what disturbs hits few of them
+  unsigned calls = 50;
   unsigned files = 100'000;  // that the memory is measured with
 };
 constexpr Scale kQuick{.rounds = 1, .batches = 8, .calls = 50, .files = 100};

@@ -4,9 +4,9 @@
 //
 // usage: iez-peer-simgrid [KEY=VALUE ...]
 //
-// clients=1024 credits=8 requests=512 (of each client) threads=128; in seconds: transfer=4.061e-3 (of one request)
-// positioning=5.463e-3 (before a request that does not continue where the last one ended) turnaround=1.5 (the longest, when all
-// threads are busy) latency=7.8e-4 (of a message) spread=450 (over which the clients start); size=1048576 (bytes of a request)
+// clients=1024 credits=8 requests=512 (of each client) threads=128; in seconds: transfer=4.09e-3 (of one request)
+// positioning=5.435e-3 (before a request that does not continue where the last one ended) turnaround=1.5 (the longest, when all
+// threads are busy) latency=3e-4 (of a message) spread=450 (over which the clients start); size=1048576 (bytes of a request)
 // seed=1 style=messages|shared. Prints {"bandwidth": MB/s, "mean_latency": s, "seconds": CPU s of the run, "requests": N}.
 //
 // Two styles. `messages` is how S4U programs are written: a credit of a client is an actor that sends its request to the mailbox
@@ -43,10 +43,10 @@ struct Model {
   std::uint32_t credits = 8;
   std::uint32_t requests = 512;
   std::uint32_t threads = 128;
-  double transfer = 4.061e-3;
-  double positioning = 5.463e-3;
+  double transfer = 4.09e-3;
+  double positioning = 5.435e-3;
   double turnaround = 1.5;
-  double latency = 7.8e-4;
+  double latency = 3e-4;
   double spread = 450;
   double size = 1048576;
   std::uint32_t seed = 1;
