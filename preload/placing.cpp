@@ -102,14 +102,14 @@ struct DirectoryFacts {
 
 const lustre::LayoutCalls& layout_calls();
 
-DirectoryFacts ask_directory(int dirfd, const char* path, const char* directory) {
-  DirectoryFacts facts{.kind = lustre::file_system_kind_at(layout_calls(), dirfd, path), .own_layout = false};
+DirectoryFacts ask_directory(const char* directory) {
+  DirectoryFacts facts{.kind = lustre::file_system_kind_of(layout_calls(), AT_FDCWD, directory), .own_layout = false};
   if (facts.kind == FileSystemKind::other || !settings.respect_directory_layout) return facts;
   facts.own_layout = ::getxattr(directory, lustre::abi::kXattrName, nullptr, 0) > 0;
   return facts;
 }
 
-DirectoryFacts directory_facts(int dirfd, const char* path, Name& name) {
+DirectoryFacts directory_facts(Name& name) {
   const std::size_t size = directory_size(name);
   const std::uint64_t hash = hash_of(name.text, size) & ~std::uint64_t{0xFF};
   std::uint64_t& word = directories[(hash >> 8U) % kDirectories];
@@ -119,7 +119,7 @@ DirectoryFacts directory_facts(int dirfd, const char* path, Name& name) {
   }
   const char kept = name.text[size];
   name.text[size] = '\0';
-  const DirectoryFacts facts = ask_directory(dirfd, path, name.text);
+  const DirectoryFacts facts = ask_directory(name.text);
   name.text[size] = kept;
   __atomic_store_n(&word, hash | kKnown | (facts.own_layout ? kOwnLayout : 0) | static_cast<std::uint64_t>(facts.kind),
                    __ATOMIC_RELAXED);
@@ -205,7 +205,7 @@ bool open_planned(int dirfd, const char* path, int flags, mode_t mode, PlacedOpe
   bool planned = scratch && absolute_name(dirfd, path, scratch->name) && may_be_placed(scratch->name) &&
                  find_in_plan(scratch->name, scratch->layout);
   if (planned) {
-    facts = directory_facts(dirfd, path, scratch->name);
+    facts = directory_facts(scratch->name);
     if (facts.own_layout) {
       if (segment_is_there()) add(arena.header().layouts_respected, 1);
       planned = false;

@@ -128,7 +128,8 @@ Answer<Empty> Mds::remove_xattr(const Call& call, const XattrRequest& request) {
   if (!attributes) return std::unexpected(attributes.error());
   const auto present = store_->layout(request.inode);
   if (!present || present->empty()) return std::unexpected(ENODATA);
-  if (!S_ISDIR(attributes->mode)) return std::unexpected(EPERM);  // its data would be lost
+  // As setting one that is there already: 0, and nothing changes. Programs that copy attributes remove what the source has not.
+  if (!S_ISDIR(attributes->mode)) return {};
   if (const auto set = store_->set_layout(request.inode, {}); !set) return std::unexpected(set.error());
   return Empty{};
 }

@@ -15,8 +15,8 @@ namespace iez::lustre {
 
 namespace {
 
-// Enough for 340 stripes. No default layout is larger, so a larger answer can only be the one that was asked for.
-constexpr std::size_t kReadBackSize = 8192;
+// Enough for 40 stripes, on stacks of signal handlers too. A larger answer is taken for the one that was asked for.
+constexpr std::size_t kReadBackSize = 1024;
 
 constexpr int kForOwnNode = O_PATH | O_NOFOLLOW | O_CLOEXEC;
 
@@ -62,6 +62,11 @@ int open_own(const LayoutCalls& calls, const OpenArguments& to) {
 LayoutResult open_own_or_anew(const LayoutCalls& calls, const OpenArguments& to, LayoutOutcome outcome, int layout_errno) {
   const int fd = open_own(calls, to);
   const int reason = errno;
+  if (fd < 0 && (reason == EMFILE || reason == ENFILE)) {
+    // A plain open would not have got as far as creating it.
+    calls.unlinkat(to.dirfd, to.path);
+    errno = reason;
+  }
   if (fd >= 0 || (reason != EACCES && reason != ENOENT)) return opened(fd, outcome, layout_errno);
   // Removed by somebody, or its mode forbids what the creating open was allowed to do: start again, without the layout.
   if (reason == EACCES) calls.unlinkat(to.dirfd, to.path);
@@ -224,17 +229,21 @@ constexpr LayoutCalls kSystemCalls = {
 
 const LayoutCalls& system_layout_calls() noexcept { return kSystemCalls; }
 
-FileSystemKind file_system_kind_at(const LayoutCalls& calls, int dirfd, const char* path) {
+FileSystemKind file_system_kind_of(const LayoutCalls& calls, int dirfd, const char* directory) {
   const int caller_errno = errno;
   FileSystemKind kind = FileSystemKind::other;
-  char name[PATH_MAX];
-  const int directory = directory_of(path, name) ? calls.openat(dirfd, name, O_PATH | O_DIRECTORY | O_CLOEXEC, 0) : -1;
-  if (directory >= 0) {
-    kind = kind_of_directory(calls, directory);
-    calls.close(directory);
+  const int fd = calls.openat(dirfd, directory, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+  if (fd >= 0) {
+    kind = kind_of_directory(calls, fd);
+    calls.close(fd);
   }
   errno = caller_errno;
   return kind;
+}
+
+FileSystemKind file_system_kind_at(const LayoutCalls& calls, int dirfd, const char* path) {
+  char name[PATH_MAX];
+  return directory_of(path, name) ? file_system_kind_of(calls, dirfd, name) : FileSystemKind::other;
 }
 
 LayoutResult open_with_layout(const LayoutCalls& calls, FileSystemKind kind, const OpenArguments& arguments,

@@ -86,6 +86,9 @@ struct LayoutResult {
 // Like open_with_layout() not noexcept: openat and close are cancellation points.
 FileSystemKind file_system_kind_at(const LayoutCalls& calls, int dirfd, const char* path);
 
+// Of the directory itself; needs little of the stack.
+FileSystemKind file_system_kind_of(const LayoutCalls& calls, int dirfd, const char* directory);
+
 // errno afterwards: as it was on success, open_errno on failure.
 LayoutResult open_with_layout(const LayoutCalls& calls, FileSystemKind kind, const OpenArguments& arguments,
                               const LayoutRequest& request);

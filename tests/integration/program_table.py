@@ -27,6 +27,14 @@ class Row:
     timeout: int = 60
 
 
+# Rows that say nothing on a lab, and why.
+NOT_ON_LAB = {
+    "truncate": "fallocate is not for a lab",
+    "temporary_names": "O_TMPFILE is not for a lab",
+    "write_in_handler": "its timer is faster than a file of a lab is opened, so that nothing but the handler runs",
+    "leaving_a_handler": "likewise: whether a write comes through is chance",
+}
+
 COREUTILS = [
     Row("cp", "cp $MADE/random a; cp a b; cp --reflink=never a c; cp -b --suffix=.old a b; cp --attributes-only a d; "
         "cp nothing e || echo $?",
