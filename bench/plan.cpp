@@ -6,19 +6,15 @@
 #include "plan.hpp"
 
 #include <fcntl.h>
-#include <stdlib.h>  // NOLINT(modernize-deprecated-headers): mkdtemp() is not in std
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
-#include <cstdlib>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -29,6 +25,7 @@
 #include "measure.hpp"
 #include "plan/plan_lookup.hpp"
 #include "plan/plan_writer.hpp"
+#include "temporary_folder.hpp"
 
 namespace iez::bench {
 
@@ -42,30 +39,6 @@ constexpr std::size_t kLookups = 200'000;
 constexpr std::size_t kQuickLookups = 20'000;
 constexpr std::size_t kRounds = 5;
 constexpr std::size_t kColdLookups = 200;
-
-class Directory {
- public:
-  [[nodiscard]] static Result<Directory> make() {
-    const char* const configured = std::getenv("TMPDIR");
-    std::string path = std::string(configured != nullptr && *configured != '\0' ? configured : "/tmp") + "/iez-plan-XXXXXX";
-    if (::mkdtemp(path.data()) == nullptr) return fail_errno(errno, path);
-    return Directory(std::move(path));
-  }
-  ~Directory() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-  Directory(Directory&& other) noexcept : path_(std::exchange(other.path_, {})) {}
-  Directory& operator=(Directory&&) = delete;
-  Directory(const Directory&) = delete;
-  Directory& operator=(const Directory&) = delete;
-
-  const std::string& path() const { return path_; }
-
- private:
-  explicit Directory(std::string path) : path_(std::move(path)) {}
-  std::string path_;
-};
 
 std::string name_of(std::uint32_t number) {
   return fmt::format("/scratch/project/simulation/run.0042/step.{:05}/rank.{:06}", number / kRanks, number % kRanks);
@@ -177,7 +150,7 @@ Result<Lookups> measure_lookups(const std::string& path, std::uint32_t files, st
 
 Result<void> add_plan_figures(const Settings& settings, std::vector<Figure>& figures) {
   const std::uint32_t files = settings.quick ? kQuickFiles : kFiles;
-  IEZ_TRY(const Directory directory, Directory::make());
+  IEZ_TRY(const TemporaryFolder directory, TemporaryFolder::make());
   const std::string path = directory.path() + "/plan";
   settings.progress(fmt::format("writing a plan of {} files", files));
   // In a process of its own, so that its memory can be told.

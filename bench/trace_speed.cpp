@@ -1,8 +1,6 @@
 // Time that traces of large runs take: merging the segments of all processes, finding the templates of their names.
 #include "forecast_parts.hpp"
 
-#include <stdlib.h>  // NOLINT(modernize-deprecated-headers): mkdtemp() is not in std
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -22,6 +20,7 @@
 #include "base/rng.hpp"
 #include "forecast/template_discovery.hpp"
 #include "measure.hpp"
+#include "temporary_folder.hpp"
 #include "trace/merge.hpp"
 #include "trace/segment_writer.hpp"
 
@@ -38,31 +37,6 @@ struct Scale {
 };
 constexpr Scale kQuick{.segments = 500, .ranks = 50, .steps = 100};
 constexpr std::uint32_t kRuns = 2;
-
-// A directory that goes away with its owner and all that is in it, in TMPDIR or /tmp.
-class TemporaryDirectory {
- public:
-  [[nodiscard]] static Result<TemporaryDirectory> make() {
-    const char* const configured = std::getenv("TMPDIR");
-    std::string path = std::string(configured != nullptr && *configured != '\0' ? configured : "/tmp") + "/iez-bench-XXXXXX";
-    if (::mkdtemp(path.data()) == nullptr) return fail_errno(errno, path);
-    return TemporaryDirectory(std::move(path));
-  }
-  ~TemporaryDirectory() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryDirectory(TemporaryDirectory&& other) noexcept : path_(std::exchange(other.path_, {})) {}
-  TemporaryDirectory& operator=(TemporaryDirectory&&) = delete;
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-
-  const std::string& path() const { return path_; }
-
- private:
-  explicit TemporaryDirectory(std::string path) : path_(std::move(path)) {}
-  std::string path_;
-};
 
 Result<void> write_segments(const std::string& directory, std::uint32_t segments, bool shared) {
   trace::TracedFile file;
@@ -105,7 +79,7 @@ struct Merged {
 
 // The segments are read from the page cache, where writing them has left them.
 Result<Merged> merge(const Settings& settings, std::uint32_t segments, bool shared) {
-  IEZ_TRY(const TemporaryDirectory directory, TemporaryDirectory::make());
+  IEZ_TRY(const TemporaryFolder directory, TemporaryFolder::make());
   settings.progress(
       fmt::format("writing {} segments of {} files, {}", segments, kFiles, shared ? "all the same" : "all different"));
   IEZ_CHECK(write_segments(directory.path(), segments, shared));
