@@ -24,7 +24,7 @@ import time
 import unittest
 
 import program_fixtures
-from program_table import NOT_ON_LAB, ROWS
+from program_table import NOT_ON_LAB, ROWS, SLOW_ON_LAB
 
 ROOT = pathlib.Path(os.environ.get("IEZ_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
 IEZ = os.environ.get("IEZ", str(ROOT / "build/dev/apps/iez/iez"))
@@ -231,7 +231,7 @@ def add_rows(case):
         return test
 
     for row in ROWS:
-        if row.long == LONG:
+        if (row.long or (case.on_lab and row.name in SLOW_ON_LAB)) == LONG:
             setattr(case, f"test_{row.name}", test_of(row))
     return case
 
