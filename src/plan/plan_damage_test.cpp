@@ -12,10 +12,10 @@ namespace iez::plan {
 namespace {
 
 const std::vector<std::string>& asked_names() {
-  static const std::vector<std::string> names{
+  static const std::vector<std::string> kNames{
       "/s/a",      "/s/b",         "/s/tmp",         "/s/wide",    "/s/pool",    "/s/c.1.2",       "/s/c.7.30",
       "/s/x.y.h5", "/s/nothing/x", "/s/unplanned.1", "/elsewhere", "/s/c.1.2.3", "/s/run.1/00003", "/"};
-  return names;
+  return kNames;
 }
 
 // Something of everything.
@@ -24,6 +24,7 @@ std::string small_plan(const TemporaryFolder& folder) {
   options.bucket_count = 3;
   PlanWriter writer(folder.path("plan"), options);
   std::vector<std::uint32_t> wide;
+  wide.reserve(20);
   for (std::uint32_t i = 0; i < 20; ++i) wide.push_back(i);
   const auto file = [&](std::string_view name, std::string_view created_as, const Request& request) {
     EXPECT_TRUE(writer.add(PlannedFile{.name = name, .created_as = created_as, .request = request}));

@@ -120,7 +120,7 @@ TEST(PlanWriter, RefusesWhatItCannotKeep) {
   EXPECT_THAT(message(writer.add(one(std::string(1, '/') + std::string(4096, 'x'), request))), HasSubstr("4097 bytes"));
   EXPECT_THAT(message(writer.add(one(std::string_view("/a\0b", 4), request))), HasSubstr("zero byte"));
   EXPECT_THAT(message(writer.add(one("/a", {}))), HasSubstr("a layout of 0 bytes"));
-  const auto rule = [&](PlannedRule given) { return message(writer.add(given)); };
+  const auto rule = [&](const PlannedRule& given) { return message(writer.add(given)); };
   EXPECT_THAT(rule({.text = "/a", .requests = {request}}), HasSubstr("without a field"));
   EXPECT_THAT(rule({.text = "/{rank}"}), HasSubstr("found no layout"));
   EXPECT_THAT(rule({.type = RuleType::leave, .text = "/a", .requests = {request}}), HasSubstr("none with leave"));
@@ -146,6 +146,7 @@ TEST(PlanWriter, LongNamesFitByMoreBuckets) {
   const TemporaryFolder folder;
   PlanWriter writer(folder.path("plan"), test_options());
   std::vector<std::string> names;
+  names.reserve(2000);
   for (int i = 0; i < 2000; ++i) names.push_back("/" + std::string(4089, 'n') + std::to_string(100'000 + i));
   for (const std::string& name : names) ASSERT_TRUE(writer.add(one(name, on_osts({1}))));
   const auto summary = writer.finish();
