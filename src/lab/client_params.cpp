@@ -40,7 +40,8 @@ std::string table(std::string_view title, const Traffic::Histogram& reads, const
 
 }  // namespace
 
-ClientParams::ClientParams(const Config& config, std::string node, std::uint64_t client, FsClient& files, const Clock& clock)
+ClientParams::ClientParams(const Config& config, const std::string& node, std::uint64_t client, FsClient& files,
+                           const Clock& clock)
     : config_(config),
       instance_(fmt::format("{:016x}", client)),
       files_(files),
@@ -71,8 +72,7 @@ void ClientParams::take_settings(std::uint32_t ost) {
   const auto number = [this](const std::string& path) -> std::optional<std::uint64_t> {
     const auto found = params_.get(path);
     if (!found) return std::nullopt;
-    const auto value = text::parse_u64(text::trim(*found));
-    return value ? std::optional<std::uint64_t>(*value) : std::nullopt;
+    return text::parse_u64(text::trim(*found));
   };
   const auto rpcs = number(rpcs_path);
   const auto dirty = number(dirty_path);

@@ -20,7 +20,7 @@ namespace iez::lab {
 class ClientParams {
  public:
   // Both must outlive it. client: the number of the mount, which stands where Lustre has an address.
-  ClientParams(const Config& config, std::string node, std::uint64_t client, FsClient& files, const Clock& clock);
+  ClientParams(const Config& config, const std::string& node, std::uint64_t client, FsClient& files, const Clock& clock);
 
   // Reads what was written, and writes what changed. Once a second.
   void update();
