@@ -484,7 +484,9 @@ Outcome<void> FsClient::open(const Who& who, std::uint64_t inode) {
 void FsClient::close(const Who& who, std::uint64_t inode) {
   const auto node = state_->node(inode);
   const std::scoped_lock lock(node->opening);
-  if (node->opens == 0 || --node->opens != 0) return;
+  if (node->opens == 0) return;
+  --node->opens;
+  if (node->opens != 0) return;
   // Nobody waits for it: the channel sees to it that it arrives, before any later open.
   state_->mds->start(Op::close, InodeRequest{.caller = who.caller, .inode = inode});
 }

@@ -1,5 +1,3 @@
-#define FUSE_USE_VERSION 312
-
 #include "lab/fuse_mount.hpp"
 
 #include <fcntl.h>

@@ -54,7 +54,7 @@ std::string JobOf::operator()(std::int32_t pid, std::uint32_t uid) {
   std::string program = pid == 0 ? "" : read_all(folder + "/comm", 64);
   if (program.ends_with('\n')) program.pop_back();
   if (program.empty()) program = "kworker";
-  const std::string plain = shaped(program + '.' + std::to_string(uid));
+  std::string plain = shaped(program + '.' + std::to_string(uid));
   if (variable_.empty() || pid == 0) return plain;
 
   const Duration now = SystemClock().monotonic();

@@ -98,6 +98,7 @@ StripeMap::ObjectSize StripeMap::object_size(std::size_t object, std::uint64_t s
   if (size <= component->start) return {.size = 0};
   if (size > component->end) return {.unchanged = true};
   const std::uint64_t width = saturating_multiply(component->stripe_size, component->count);
+  IEZ_ASSERT(width > 0);
   const std::uint64_t before = number * component->stripe_size;
   const std::uint64_t rest = size % width;
   const std::uint64_t last = rest <= before ? 0 : std::min(rest - before, component->stripe_size);
