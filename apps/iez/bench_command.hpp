@@ -14,7 +14,7 @@ struct BenchOptions {
   bool json = false;
   bool quick = false;
   std::vector<std::string> peers;  // NAME=LIBRARY
-  std::string measure;  // a job_stats dump to parse in this process
+  std::string measure;             // a job_stats dump to parse in this process
 };
 
 [[nodiscard]] Result<void> run_bench(const BenchOptions& options, Context& context);

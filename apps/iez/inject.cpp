@@ -83,7 +83,7 @@ Result<std::string> find_program(const std::string& name) {
   while (!rest.empty()) {
     const std::string_view folder = rest.substr(0, rest.find(':'));
     rest.remove_prefix(std::min(rest.size(), folder.size() + 1));
-    const std::string file = fmt::format("{}/{}", folder.empty() ? "." : folder, name);
+    std::string file = fmt::format("{}/{}", folder.empty() ? "." : folder, name);
     if (::access(file.c_str(), X_OK) == 0) return file;
   }
   return fail(Errc::not_found, fmt::format("no program {} in PATH; give its path", name));

@@ -220,7 +220,8 @@ Result<LabFault> lab_fault_of(const lab::Config& config, const std::string& kind
   const auto* const word = std::ranges::find_if(kKinds, [&kind](const Word& known) { return known.word == kind; });
   if (word == kKinds.end()) return fail(Errc::invalid_argument, fmt::format("no fault '{}'", text::printable(kind)));
   lab::FaultRequest request{.kind = word->kind, .ost = ost ? static_cast<std::int32_t>(*ost) : -1, .value = value.value_or(0)};
-  if (value && !(*value >= 0 && *value <= 1 && (kind != "slow" || *value > 0))) {
+  const auto fits = [&kind](double share) { return share >= 0 && share <= 1 && (kind != "slow" || share > 0); };
+  if (value && !fits(*value)) {
     return fail(Errc::invalid_argument,
                 fmt::format("{} {}: expected {} 0 and up to 1", kind, *value, kind == "slow" ? "more than" : "at least"));
   }
