@@ -216,7 +216,7 @@ bool open_planned(int dirfd, const char* path, int flags, mode_t mode, PlacedOpe
 
   const lustre::LayoutResult result =
       lustre::open_with_layout(layout_calls(), facts.kind, {.dirfd = dirfd, .path = path, .flags = flags, .mode = mode},
-                               {.bytes = scratch->layout.bytes, .size = scratch->layout.size});
+                               {.bytes = scratch->layout.bytes, .size = scratch->layout.size, .room = scratch->read_back});
   placed.fd = result.fd;
   const bool made_here = result.outcome == LayoutOutcome::applied || result.outcome == LayoutOutcome::already_has_layout;
   const bool not_known = result.outcome == LayoutOutcome::refused || result.outcome == LayoutOutcome::not_lustre;

@@ -4,6 +4,7 @@
 // Thread safety: any thread; async-signal-safe. errno is changed. Hold none across a cancellation point.
 #pragma once
 
+#include "lustre/set_layout.hpp"
 #include "path_names.hpp"
 #include "plan/plan_lookup.hpp"
 
@@ -13,6 +14,7 @@ struct ScratchBlock {
   Name name;
   Name other_name;
   plan::FoundLayout layout;
+  std::byte read_back[lustre::kReadBackSize];
 };
 
 class Scratch {

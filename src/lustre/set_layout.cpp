@@ -15,9 +15,6 @@ namespace iez::lustre {
 
 namespace {
 
-// Enough for 40 stripes, on stacks of signal handlers too. A larger answer is taken for the one that was asked for.
-constexpr std::size_t kReadBackSize = 1024;
-
 constexpr int kForOwnNode = O_PATH | O_NOFOLLOW | O_CLOEXEC;
 
 const std::byte* as_bytes(const void* at) { return static_cast<const std::byte*>(at); }
@@ -118,12 +115,22 @@ class ProcPath {
 };
 
 // 0, or the errno for which the node has not the layout that was asked for.
+int compare_with(const LayoutCalls& calls, const char* node, const LayoutRequest& request, void* room, std::size_t room_size) {
+  const ssize_t size = calls.getxattr(node, abi::kXattrName, room, room_size);
+  if (size < 0) return errno == ERANGE ? 0 : errno;
+  return layout_answers_request(request, room, static_cast<std::size_t>(size)) ? 0 : EEXIST;
+}
+
+// Apart, so that only those who bring no room pay for it with their stack.
+[[gnu::noinline]] int compare_on_stack(const LayoutCalls& calls, const char* node, const LayoutRequest& request) {
+  std::byte found[kReadBackSize];
+  return compare_with(calls, node, request, found, sizeof(found));
+}
+
 int set_and_read_back(const LayoutCalls& calls, const char* node, const LayoutRequest& request) {
   if (calls.setxattr(node, abi::kXattrName, request.bytes, request.size) != 0) return errno;
-  std::byte found[kReadBackSize];
-  const ssize_t size = calls.getxattr(node, abi::kXattrName, found, sizeof(found));
-  if (size < 0) return errno == ERANGE ? 0 : errno;
-  return layout_answers_request(request, found, static_cast<std::size_t>(size)) ? 0 : EEXIST;
+  if (request.room == nullptr) return compare_on_stack(calls, node, request);
+  return compare_with(calls, node, request, request.room, kReadBackSize);
 }
 
 int set_on_node(const LayoutCalls& calls, const OpenArguments& to, const LayoutRequest& request) {

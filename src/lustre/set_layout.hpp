@@ -58,10 +58,14 @@ struct OpenArguments {
   mode_t mode;
 };
 
+// Enough to read 340 stripes back. No default layout is larger, so a larger answer can only be the one that was asked for.
+inline constexpr std::size_t kReadBackSize = 8192;
+
 // As encode_request() makes it.
 struct LayoutRequest {
   const void* bytes;
   std::size_t size;
+  void* room = nullptr;  // kReadBackSize bytes to work in, for callers on small stacks; none: on the stack
 };
 
 enum class LayoutOutcome : std::uint8_t {

@@ -26,7 +26,7 @@ JOB_STATS = "lustre-2.17.0-after/proc/fs/lustre/mdt/lustre-MDT0000/job_stats"
 # Commands without a page of their own, and where they are described.
 ELSEWHERE = {"help": "iez"}
 # Keys that no capture makes the program print.
-CONDITIONAL = {"iez-layout": {"extension_size"}, "iez-repro": {"columns"}, "iez-sim": {"read_bytes", "replayed_files"}, "iez": {"time", "level", "message"}}
+CONDITIONAL = {"iez-layout": {"extension_size"}, "iez-repro": {"columns"}, "iez": {"time", "level", "message"}}
 SECTIONS = ("NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "OUTPUT", "FILES", "EXIT STATUS", "EXAMPLES", "SEE ALSO")
 
 
@@ -121,6 +121,8 @@ SERIES = ROOT / "tests/golden/forecast"
 PLANS = ROOT / "tests/fuzz/corpus/plan"
 SCRATCH = tempfile.TemporaryDirectory()
 LAB = pathlib.Path(SCRATCH.name) / "lab"
+REPLAY = pathlib.Path(SCRATCH.name) / "replay.toml"
+REPLAY.write_text(f'machine = "iez-testbed"\n[[job]]\nkind = "trace"\ntrace = "{RUNS[0]}"\n', encoding="utf-8")
 JSON_RUNS = {
     "iez-status": [("status", "--json", "--root", root) for root in ("lustre-2.10.1", "lustre-2.17.0-after", "get_param/valid_mds.txt")]
     + [("status", "--json", "--watch", "--count", "1", "--root", "lustre-2.10.1")],
@@ -148,7 +150,8 @@ JSON_RUNS = {
                      ("forecast", "run", "--json", *RUNS[:3], "--score", RUNS[3])],
     "iez-sim": [("sim", "run", "--json", "--samples", "demo", "--sweep", "congestion.fixed=1,4", "--set", "job.0.start_spread=10ms"),
                 ("sim", "run", "--json", "fix-8-1024", "--set", "job.0.processes=16", "--set", "job.0.block=16MiB", "--set",
-                 "job.0.start_spread=0s"), ("sim", "compare", "--json", "demo", "demo"), ("sim", "list", "--json")],
+                 "job.0.start_spread=0s"), ("sim", "run", "--json", REPLAY), ("sim", "compare", "--json", "demo", "demo"),
+                ("sim", "list", "--json")],
     "iez-lab": [("lab", "up", "--json", "--dir", LAB, "--oss", "1", "--osts", "1", "--rate", "1GB/s"),
                 ("lab", "df", "--json", "--dir", LAB), ("lab", "fault", "--json", "--dir", LAB, "slow", "ost0", "0.5"),
                 ("lab", "status", "--json", "--dir", LAB), ("lab", "down", "--json", "--dir", LAB)],

@@ -7,7 +7,6 @@ import dataclasses
 
 MIB = 1 << 20
 RANDOM = 3 * MIB  # size of $MADE/random
-LINKED = ("*/hard", "*/deep/file2")  # one file of $MADE/tree: the name that comes second is linked to the first
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,7 +43,7 @@ COREUTILS = [
         written={"a": RANDOM, "c": RANDOM, "d": 0}, unseen=("b.old",)),
     Row("cp_tree", "cp -a $MADE/tree t; cp -r --preserve=all t u; cp -l u/sparse v; cp -s $PWD/v w; cp -u t/attribute v; "
         "mkdir p; cp --parents t/deep/file1 p",
-        unseen=("v", *LINKED)),
+        unseen=("v",)),
     Row("cp_sparse", "cp --sparse=always $MADE/tree/sparse s; cp --sparse=never s n; du -k s", written={"n": 4 * MIB}),
     Row("dd", "dd if=$MADE/random of=a bs=64k status=none; dd if=a of=b bs=1000 count=7 skip=3 seek=2 status=noxfer; "
         "cat a | dd of=c ibs=7k obs=3k status=noxfer",
@@ -71,14 +70,13 @@ COREUTILS = [
         written={"a": RANDOM}, unseen=("d/e/b~",)),
     Row("tar", "tar -C $MADE --sort=name --mtime=@0 --owner=0 --group=0 -cf a.tar tree; tar -xf a.tar; "
         "tar -C tree --sort=name --mtime=@0 -czf b.tgz .; mkdir u; tar -C u -xpzf b.tgz; tar -rf a.tar --mtime=@0 u; "
-        "tar -tf a.tar; tar --delete -f a.tar tree/empty",
-        unseen=LINKED),
+        "tar -tf a.tar; tar --delete -f a.tar tree/empty"),
     Row("tar_sparse", "tar -C $MADE/tree --mtime=@0 -S --xattrs -cf a.tar sparse attribute; "
         "tar --xattrs --xattrs-include=* -xf a.tar; tar -df a.tar 2>&1 | grep -v time || true; tar -xOf a.tar attribute | cat",
         loose=("a.tar",)),
     Row("rsync", "rsync -aHX $MADE/tree/ t; rsync -a --delete --stats $MADE/tree/deep/ t | head -3; "
         "rsync -ac --backup --suffix=.old $MADE/lines t/file1",
-        needs=("rsync",), unseen=(*LINKED, "*.old")),
+        needs=("rsync",), unseen=("*.old",)),
     Row("rsync_inplace", "rsync -a --inplace --no-whole-file $MADE/random a; rsync -a --inplace $MADE/random b; "
         "rsync -a --append $MADE/random b; rsync -a --sparse $MADE/tree/sparse c; rsync -a --preallocate $MADE/lines d",
         setup="head -c 1000000 $MADE/random > a; echo changed >> a", needs=("rsync",), written={"b": RANDOM}),
