@@ -253,6 +253,12 @@ std::uint32_t Arena::claim(std::uint32_t count) {
   }
 }
 
+std::uint32_t Arena::claim_for_calls() {
+  if (__atomic_load_n(&header_->slots_used, __ATOMIC_RELAXED) < capacity_ / 4 * 3) return claim(1);
+  add(header_->dropped, 1);
+  return abi::kNoSlot;
+}
+
 void Arena::mark_closed() {
   if (!ready() || !in_own_process()) return;
   __atomic_store_n(&header_->end_ns, since_start(clock_ns(CLOCK_MONOTONIC)), __ATOMIC_RELAXED);

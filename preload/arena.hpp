@@ -41,6 +41,9 @@ class Arena {
   // As abi::claim_slots(); grows the file if need be.
   std::uint32_t claim(std::uint32_t count);
 
+  // One slot for single calls. They leave the last quarter to files: a record of a file tells more than six calls.
+  std::uint32_t claim_for_calls();
+
   abi::Header& header() { return *header_; }
   template <typename T>
   T& slot(std::uint32_t number) {

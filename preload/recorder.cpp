@@ -217,7 +217,7 @@ abi::CallsSlot* block_with_room() {
   } else {
     own_calls.thread = static_cast<std::uint32_t>(::syscall(SYS_gettid));
   }
-  const std::uint32_t slot = arena.claim(1);
+  const std::uint32_t slot = arena.claim_for_calls();
   if (slot == abi::kNoSlot) return nullptr;
   auto& block = arena.slot<abi::CallsSlot>(slot);
   block.thread = own_calls.thread;
