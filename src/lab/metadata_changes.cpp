@@ -11,6 +11,8 @@
 
 namespace iez::lab {
 
+using sql::Query;
+
 namespace {
 
 constexpr std::uint32_t kPermissions = 07777;

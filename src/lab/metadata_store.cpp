@@ -14,6 +14,8 @@
 
 namespace iez::lab {
 
+using sql::Query;
+
 namespace {
 
 constexpr std::uint64_t kDirectorySize = 4096;
@@ -73,7 +75,7 @@ Result<std::unique_ptr<MetadataStore>> MetadataStore::open(const std::string& fo
   std::filesystem::create_directories(folder, error);
   if (error) return fail_errno(error.value(), folder);
   const std::string path = folder + "/metadata.sqlite";
-  IEZ_TRY(auto database, Database::open(path));
+  IEZ_TRY(auto database, sql::Database::open(path, sql::Durability::process));
   std::uint64_t version = 0;
   if (Query query(*database, "PRAGMA user_version"); query.next()) version = query.number(0);
   if (version != 0 && version != kSchemaVersion) {

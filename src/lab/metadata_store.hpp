@@ -1,5 +1,5 @@
 // What a metadata server remembers: inodes, names, extended attributes, who has what open, the objects that are to be destroyed,
-// and the answers it gave. One SQLite database; see sqlite.hpp for what outlives what.
+// and the answers it gave. One SQLite database; it outlives the process, not the host: a lab does not, either.
 //
 // Every change happens between begin() and commit(), together with the answer that tells of it: a request that comes again after
 // a crash finds either nothing done, or its answer. Reads need no transaction.
@@ -28,8 +28,8 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "lab/sqlite.hpp"
 #include "lab/wire.hpp"
+#include "sql/sqlite.hpp"
 
 namespace iez::lab {
 
@@ -108,7 +108,7 @@ class MetadataStore {
   void forget_doomed(std::span<const ObjectName> names);
 
  private:
-  MetadataStore(std::unique_ptr<Database> database, const StoreOptions& options)
+  MetadataStore(std::unique_ptr<sql::Database> database, const StoreOptions& options)
       : database_(std::move(database)), options_(options) {}
 
   struct Name {
@@ -133,7 +133,7 @@ class MetadataStore {
   Answer<void> exchange(const RenameRequest& request, const Name& from, const Name& to, std::int64_t now);
   Answer<void> move(const RenameRequest& request, const Name& from, const std::optional<Name>& to, std::int64_t now);
 
-  std::unique_ptr<Database> database_;
+  std::unique_ptr<sql::Database> database_;
   StoreOptions options_;
   std::uint32_t kept_since_pruned_ = 0;
 };

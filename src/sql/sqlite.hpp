@@ -1,10 +1,10 @@
-// SQLite as the metadata server uses it: one connection, statements prepared once, no exceptions.
+// SQLite as iez uses it: one connection, statements prepared once, no exceptions.
 //
 // A statement that fails answers as if there were no row, and the failure stays until it is taken: whoever ends a transaction
 // looks at it once, instead of everybody after every row. Nothing of a transaction with a failure is committed.
 //
-// Durability: the write-ahead log is in the host's page cache when commit() returns, so that what was committed outlives the
-// process. It is not forced to the disk: a lab does not outlive its host.
+// Durability: when commit() returns, the write-ahead log is at least in the host's page cache, so that what was committed
+// outlives the process. With Durability::machine it is on the disk, and outlives the host.
 //
 // Thread safety: none.
 #pragma once
@@ -23,12 +23,15 @@
 struct sqlite3;
 struct sqlite3_stmt;
 
-namespace iez::lab {
+namespace iez::sql {
+
+// What a commit outlives.
+enum class Durability : std::uint8_t { process, machine };
 
 class Database {
  public:
-  // Made if it is not there.
-  [[nodiscard]] static Result<std::unique_ptr<Database>> open(const std::string& path);
+  // Made if it is not there, with the mode that the umask leaves.
+  [[nodiscard]] static Result<std::unique_ptr<Database>> open(const std::string& path, Durability durability);
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
@@ -74,6 +77,7 @@ class Query {
   // Of the row. Columns count from 0.
   std::uint64_t number(int column) const;
   std::int64_t signed_number(int column) const;
+  double real(int column) const;
   std::string text(int column) const;
   std::vector<std::byte> bytes(int column) const;
   bool is_null(int column) const;
@@ -82,6 +86,8 @@ class Query {
   void bind(std::uint64_t value) { bind(static_cast<std::int64_t>(value)); }
   void bind(std::uint32_t value) { bind(std::int64_t{value}); }
   void bind(std::int64_t value);
+  void bind(std::int32_t value) { bind(std::int64_t{value}); }
+  void bind(double value);
   void bind(std::string_view value);  // as bytes: names need not be UTF-8
   void bind(const std::string& value) { bind(std::string_view(value)); }
   void bind(std::span<const std::byte> value);
@@ -93,4 +99,4 @@ class Query {
   int bound_ = 0;
 };
 
-}  // namespace iez::lab
+}  // namespace iez::sql

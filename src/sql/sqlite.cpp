@@ -1,13 +1,13 @@
-#include "lab/sqlite.hpp"
+#include "sql/sqlite.hpp"
 
 #include <utility>
 
 #include <fmt/format.h>
 #include <sqlite3.h>
 
-namespace iez::lab {
+namespace iez::sql {
 
-Result<std::unique_ptr<Database>> Database::open(const std::string& path) {
+Result<std::unique_ptr<Database>> Database::open(const std::string& path, Durability durability) {
   sqlite3* handle = nullptr;
   const int code = sqlite3_open_v2(path.c_str(), &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
   if (code != SQLITE_OK) {
@@ -18,7 +18,8 @@ Result<std::unique_ptr<Database>> Database::open(const std::string& path) {
   std::unique_ptr<Database> database(new Database(handle));
   // A leftover reader, such as somebody's sqlite3 shell, must not make requests fail at once.
   sqlite3_busy_timeout(handle, 2000);
-  database->run("PRAGMA synchronous = OFF; PRAGMA journal_mode = WAL; PRAGMA temp_store = MEMORY");
+  database->run(durability == Durability::machine ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = OFF");
+  database->run("PRAGMA journal_mode = WAL; PRAGMA temp_store = MEMORY");
   if (std::string failure = database->take_failure(); !failure.empty()) {
     return fail(Errc::io, fmt::format("{}: {}", path, failure));
   }
@@ -88,6 +89,8 @@ bool Query::next() {
 std::uint64_t Query::number(int column) const { return static_cast<std::uint64_t>(signed_number(column)); }
 std::int64_t Query::signed_number(int column) const { return sqlite3_column_int64(statement_, column); }
 
+double Query::real(int column) const { return sqlite3_column_double(statement_, column); }
+
 std::string Query::text(int column) const {
   const auto* const data = static_cast<const char*>(sqlite3_column_blob(statement_, column));
   return data == nullptr ? std::string() : std::string(data, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column)));
@@ -106,6 +109,11 @@ void Query::bind(std::int64_t value) {
   if (const int code = sqlite3_bind_int64(statement_, ++bound_, value); code != SQLITE_OK) database_.note(code, sql_);
 }
 
+void Query::bind(double value) {
+  if (statement_ == nullptr) return;
+  if (const int code = sqlite3_bind_double(statement_, ++bound_, value); code != SQLITE_OK) database_.note(code, sql_);
+}
+
 void Query::bind(std::string_view value) { bind(std::as_bytes(std::span(value.data(), value.size()))); }
 
 void Query::bind(std::span<const std::byte> value) {
@@ -116,4 +124,4 @@ void Query::bind(std::span<const std::byte> value) {
   if (code != SQLITE_OK) database_.note(code, sql_);
 }
 
-}  // namespace iez::lab
+}  // namespace iez::sql
