@@ -18,8 +18,6 @@ namespace iez::config {
 
 namespace {
 
-using Names = std::span<const std::string_view>;
-
 struct Variable {
   std::string_view name;
   std::string_view table;  // empty: at the top
@@ -54,6 +52,13 @@ Result<void> text(const TableReader& table, std::string_view key, std::string& o
   return {};
 }
 
+// Fails for "~", which only a shell would understand: a service has no home.
+Result<void> path(const TableReader& table, std::string_view key, std::string& out) {
+  IEZ_CHECK(text(table, key, out));
+  if (table.get(key) != nullptr && out.starts_with('~')) return table.bad(key, "a path without '~'");
+  return {};
+}
+
 Result<void> flag(const TableReader& table, std::string_view key, bool& out) {
   const Node* const value = table.get(key);
   if (value == nullptr) return {};
@@ -66,8 +71,8 @@ Result<void> read(const TableReader& table, Settings::Coordinator& out) {
   static constexpr std::array<std::string_view, 4> kKeys{"url", "token_file", "ca_file", "timeout"};
   IEZ_CHECK(table.only(kKeys));
   IEZ_CHECK(text(table, "url", out.url));
-  IEZ_CHECK(text(table, "token_file", out.token_file));
-  IEZ_CHECK(text(table, "ca_file", out.ca_file));
+  IEZ_CHECK(path(table, "token_file", out.token_file));
+  IEZ_CHECK(path(table, "ca_file", out.ca_file));
   return table.duration("timeout", out.timeout, Zero::refused);
 }
 
@@ -85,11 +90,11 @@ Result<void> read(const TableReader& table, Settings::Serve& out) {
   IEZ_CHECK(table.name_of("listen", out.listen));
   IEZ_CHECK(table.name_of("samples", out.samples));
   IEZ_CHECK(table.name_of("requests", out.requests));
-  IEZ_CHECK(text(table, "state", out.state));
-  IEZ_CHECK(text(table, "keys", out.keys));
-  IEZ_CHECK(text(table, "tokens_file", out.tokens_file));
-  IEZ_CHECK(text(table, "certificate", out.certificate));
-  IEZ_CHECK(text(table, "certificate_key", out.certificate_key));
+  IEZ_CHECK(path(table, "state", out.state));
+  IEZ_CHECK(path(table, "keys", out.keys));
+  IEZ_CHECK(path(table, "tokens_file", out.tokens_file));
+  IEZ_CHECK(path(table, "certificate", out.certificate));
+  IEZ_CHECK(path(table, "certificate_key", out.certificate_key));
   IEZ_CHECK(table.name_of("policy", out.policy));
   IEZ_CHECK(table.number("cpu_limit", out.cpu_limit, 0, 1));
   IEZ_CHECK(table.number("memory_limit", out.memory_limit, 0, 1));
@@ -102,7 +107,7 @@ Result<void> read(const TableReader& table, Settings::Agent& out) {
   IEZ_CHECK(text(table, "name", out.name));
   IEZ_CHECK(table.name_of("samples", out.samples));
   IEZ_CHECK(table.name_of("requests", out.requests));
-  IEZ_CHECK(text(table, "keys", out.keys));
+  IEZ_CHECK(path(table, "keys", out.keys));
   return table.duration("interval", out.interval, Zero::refused);
 }
 

@@ -76,8 +76,9 @@ TEST_F(SettingsTest, AWrongKeyNamesFileLineAndTheNearestRightOne) {
 }
 
 TEST_F(SettingsTest, WrongValuesAreErrors) {
-  for (const std::string text : {"enabled = 1", "roots = [1]", "[run]\nunplanned_limit = 2.0", "[agent]\ninterval = \"0 s\"",
-                                 "[serve]\npull = \"x\"", "[store]\nurl = 5", "serve = 3", "[run\n"}) {
+  for (const std::string text :
+       {"enabled = 1", "roots = [1]", "[run]\nunplanned_limit = 2.0", "[agent]\ninterval = \"0 s\"", "[serve]\npull = \"x\"",
+        "[store]\nurl = 5", "[agent]\nkeys = \"~/keys\"", "serve = 3", "[run\n"}) {
     SCOPED_TRACE(text);
     sources_.files.clear();
     write("bad.toml", text);
