@@ -87,8 +87,7 @@ void ClientParams::take_settings(std::uint32_t ost) {
   if (changed) files_.set_limits(ost, set.rpcs_in_flight, set.dirty_mb * kMib);
   const auto settle = [this](const std::string& path, std::optional<std::uint64_t> found, std::uint64_t value) {
     if (found == value) return;
-    params_.remove(path);
-    put(path, fmt::format("{}\n", value));
+    if (const auto done = params_.put_back(path, fmt::format("{}\n", value)); !done) return;
   };
   settle(rpcs_path, rpcs, set.rpcs_in_flight);
   settle(dirty_path, dirty, set.dirty_mb);

@@ -38,6 +38,10 @@ Result<void> write_new(const std::string& path, std::string_view text) {
 Result<void> ParamFiles::put(const std::string& path, std::string_view text) {
   const auto known = written_.find(path);
   if (known != written_.end() && known->second == text) return {};
+  return put_back(path, text);
+}
+
+Result<void> ParamFiles::put_back(const std::string& path, std::string_view text) {
   const std::filesystem::path file = std::filesystem::path(root_) / path;
   std::error_code error;
   std::filesystem::create_directories(file.parent_path(), error);

@@ -22,6 +22,9 @@ class ParamFiles {
   // path: "sys/fs/lustre/version", below the root. REQUIRES: relative, without "..".
   [[nodiscard]] Result<void> put(const std::string& path, std::string_view text);
 
+  // The same, whatever was written into the file meanwhile.
+  [[nodiscard]] Result<void> put_back(const std::string& path, std::string_view text);
+
   // What the file says now; for those that are there to be written. At most 64 KiB of it.
   [[nodiscard]] Result<std::string> get(const std::string& path) const;
 
