@@ -42,6 +42,7 @@ struct ClientLocks::State {
   };
   struct Unlocked {
     std::uint64_t when = 0;  // on the clock of `events`
+    LockMode mode = LockMode::read;
     Range range;
   };
   struct Object {
@@ -109,10 +110,10 @@ struct ClientLocks::State {
     }
   }
 
-  void unlock(const ObjectName& name, Object& object, Range range) {
+  void unlock(const ObjectName& name, Object& object, LockMode mode, Range range) {
     const std::uint64_t when = ++events;
-    if (object.waiting != 0) object.unlocked.push_back({.when = when, .range = range});
-    hooks.unlock({.name = name, .mode = LockMode::write, .start = range.start, .end = range.end},
+    if (object.waiting != 0) object.unlocked.push_back({.when = when, .mode = mode, .range = range});
+    hooks.unlock({.name = name, .mode = mode, .start = range.start, .end = range.end},
                  [this, which = key(name), when](const Reply& reply) {
                    if (reply.error != 0) return;
                    const std::scoped_lock lock(mutex);
@@ -122,7 +123,15 @@ struct ClientLocks::State {
                  });
   }
 
-  // unlock takes everything in its range: what other locks cover stays with them.
+  // unlock takes everything of its mode in its range: what other locks cover stays with them.
+  void unlock_but_others(const ObjectName& name, Object& object, LockMode mode, Range range) {
+    std::vector<Range> rest{range};
+    for (const Lock& other : object.locks) {
+      if (other.mode == mode) rest = without(rest, other);
+    }
+    for (const Range& part : rest) unlock(name, object, mode, part);
+  }
+
   static std::vector<Range> without(const std::vector<Range>& ranges, const Lock& lock) {
     std::vector<Range> rest;
     for (const Range& range : ranges) {
@@ -139,12 +148,11 @@ struct ClientLocks::State {
   void give_back(const ObjectName& name, std::uint64_t id) {
     const auto object = objects.find(key(name));
     if (object == objects.end()) return;
-    const Lock* const lock = find(object->second, id);
-    if (lock == nullptr) return;
-    std::vector<Range> rest{{.start = lock->start, .end = lock->end}};
+    const Lock* const found = find(object->second, id);
+    if (found == nullptr) return;
+    const Lock lock = *found;
     std::erase_if(object->second.locks, [id](const Lock& other) { return other.id == id; });
-    for (const Lock& other : object->second.locks) rest = without(rest, other);
-    for (const Range& range : rest) unlock(name, object->second, range);
+    unlock_but_others(name, object->second, lock.mode, {.start = lock.start, .end = lock.end});
     forget_if_empty(object->first);
   }
 
@@ -241,10 +249,11 @@ ClientLocks::Hold ClientLocks::acquire(const Want& want, const Channel::Interrup
           const std::scoped_lock guard(state.mutex);
           State::Object& to = state.objects[key];
           const bool cut = std::ranges::any_of(to.unlocked, [&](const State::Unlocked& unlocked) {
-            return unlocked.when > asked && overlap(unlocked.range.start, unlocked.range.end, lock_given->start, lock_given->end);
+            return unlocked.when > asked && unlocked.mode == lock_given->mode &&
+                   overlap(unlocked.range.start, unlocked.range.end, lock_given->start, lock_given->end);
           });
           if (cut) {
-            state.unlock(name, to, {.start = lock_given->start, .end = lock_given->end});
+            state.unlock_but_others(name, to, lock_given->mode, {.start = lock_given->start, .end = lock_given->end});
             return;
           }
           std::erase_if(to.locks, [&](const State::Lock& old) {
@@ -296,7 +305,7 @@ void ClientLocks::revoked(const LockRequest& request) {
   if (any) {
     state_->leave(request.name, object->second, request.start, request.end);
   } else if (object != state_->objects.end()) {
-    state_->unlock(request.name, object->second, {.start = request.start, .end = request.end});
+    state_->unlock(request.name, object->second, request.mode, {.start = request.start, .end = request.end});
   } else {
     state_->hooks.unlock(request, {});  // of an operation that was given up
   }
@@ -309,7 +318,7 @@ void ClientLocks::lost(std::uint32_t first_ost, std::uint32_t count) {
     if (key.first < first_ost || key.first - first_ost >= count || object.locks.empty()) continue;
     const ObjectName name{.ost = key.first, .object = key.second};
     object.locks.clear();
-    state_->unlock(name, object, {.start = 0, .end = kEnd});
+    for (const LockMode mode : {LockMode::read, LockMode::write}) state_->unlock(name, object, mode, {.start = 0, .end = kEnd});
     state_->jobs.push_back({.name = name, .range = {.start = 0, .end = kEnd}});
     keys.push_back(key);
   }

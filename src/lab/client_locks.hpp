@@ -8,8 +8,8 @@
 // gives to somebody else first - who waits for the lock that is being dropped. After kStuckAfter of that, the lock is given back
 // before the last pages are gone: they go as soon as the operation is done.
 //
-// unlock names a range, not a lock. A grant that comes before the answer to an unlock of that range, which was sent after it was
-// asked for, may have been cut by it: it is given back and asked for again.
+// unlock names a range and a mode, not a lock. A grant that comes before the answer to an unlock of its mode and range, which was
+// sent after it was asked for, may have been cut by it: it is given back and asked for again.
 //
 // Thread safety: all members may be called from any thread; revoked(), lost() and the hooks `ask` and `unlock` do not block.
 #pragma once

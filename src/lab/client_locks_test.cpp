@@ -162,6 +162,18 @@ TEST_F(ClientLocksTest, ALeavingLockServesNobodyNewButPagesOfMappings) {
   EXPECT_TRUE(locks_.release(fresh));
 }
 
+TEST_F(ClientLocksTest, AWriterThatReadsOnGivesBackTheWriting) {
+  const auto writes = hold(LockMode::write, 0, 100);
+  revoke(0, 100);
+  const auto reads = hold(LockMode::read, 0, 100);  // granted at once: only another client's reader waits
+  EXPECT_TRUE(reads.waited);
+  EXPECT_TRUE(locks_.release(writes));
+  wait_until([this] { return !server_.unlocked().empty(); });
+  EXPECT_THAT(server_.unlocked(), ElementsAre(std::pair<std::uint64_t, std::uint64_t>(0, 100)));
+  EXPECT_TRUE(locks_.release(reads));
+  EXPECT_EQ(locks_.held(), 1U);
+}
+
 TEST_F(ClientLocksTest, OthersStay) {
   EXPECT_TRUE(locks_.release(hold(LockMode::read, 0, 100)));
   EXPECT_TRUE(locks_.release(hold(LockMode::read, 200, 300)));

@@ -30,22 +30,22 @@ void ExtentLocks::withdraw(std::uint64_t ticket) {
   grant_all();
 }
 
-void ExtentLocks::release(std::uint64_t owner, std::uint64_t start, std::uint64_t end) {
-  if (start >= end) return;
+void ExtentLocks::release(const Lock& given) {
+  if (given.start >= given.end) return;
   std::vector<Lock> kept;
   kept.reserve(held_.size() + 1);
   for (const Lock& lock : held_) {
-    if (lock.owner != owner || lock.end <= start || end <= lock.start) {
+    if (lock.owner != given.owner || lock.mode != given.mode || lock.end <= given.start || given.end <= lock.start) {
       kept.push_back(lock);
       continue;
     }
     Lock piece = lock;
-    if (lock.start < start) {
-      piece.end = start;
+    if (lock.start < given.start) {
+      piece.end = given.start;
       kept.push_back(piece);
     }
-    if (end < lock.end) {
-      piece.start = end;
+    if (given.end < lock.end) {
+      piece.start = given.end;
       piece.end = lock.end;
       kept.push_back(piece);
     }

@@ -48,8 +48,8 @@ class ExtentLocks {
   void request(std::uint64_t ticket, const Lock& wanted);
   // A request that nobody waits for any more.
   void withdraw(std::uint64_t ticket);
-  // Takes [start, end) out of all that the owner holds.
-  void release(std::uint64_t owner, std::uint64_t start, std::uint64_t end);
+  // Takes its range out of what the owner holds of its mode.
+  void release(const Lock& given);
   // The owner is gone, with its locks and requests.
   void evict(std::uint64_t owner);
 

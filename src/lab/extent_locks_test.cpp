@@ -49,29 +49,41 @@ TEST(ExtentLocks, ReadersShareAndAWriterWaits) {
   // A reader that comes later does not overtake the writer.
   table.request(4, lock(4, kRead, 5, 6));
   EXPECT_THAT(table.take_granted(), IsEmpty());
-  table.release(1, 0, kAll);
+  table.release(lock(1, kRead, 0, kAll));
   EXPECT_THAT(table.take_granted(), IsEmpty());
-  table.release(2, 0, kAll);
+  table.release(lock(2, kRead, 0, kAll));
   // The writer grows, but not into what the reader behind it waits for: and that is its own range.
   const auto granted = table.take_granted();
   ASSERT_EQ(granted.size(), 1U);
   EXPECT_EQ(granted[0].ticket, 3U);
   EXPECT_EQ(granted[0].lock, lock(3, kWrite, 5, 6));
-  table.release(3, 0, kAll);
+  table.release(lock(3, kWrite, 0, kAll));
   EXPECT_THAT(locks(table.take_granted()), ElementsAre(lock(4, kRead, 0, kAll)));
 }
 
 TEST(ExtentLocks, GrowsToTheNextHolder) {
   ExtentLocks table;
   table.request(1, lock(1, kWrite, 0, 100));
-  table.release(1, 100, kAll);  // keeps the first 100
+  table.release(lock(1, kWrite, 100, kAll));  // keeps the first 100
   table.request(2, lock(2, kWrite, 1000, 1100));
-  table.release(2, 1100, kAll);
+  table.release(lock(2, kWrite, 1100, kAll));
   table.take_granted();
   EXPECT_THAT(table.held(), ElementsAre(lock(1, kWrite, 0, 100), lock(2, kWrite, 100, 1100)));
-  table.release(2, 100, 1000);
+  table.release(lock(2, kWrite, 100, 1000));
   table.request(3, lock(3, kRead, 500, 501));
   EXPECT_THAT(locks(table.take_granted()), ElementsAre(lock(3, kRead, 100, 1000)));
+}
+
+TEST(ExtentLocks, WhoWritesNoMoreMayGoOnReading) {
+  ExtentLocks table;
+  table.request(1, lock(1, kWrite, 0, 10));
+  table.request(2, lock(2, kRead, 5, 6));
+  table.request(3, lock(1, kRead, 0, 10));
+  table.take_granted();
+  EXPECT_THAT(table.in_the_way(), ElementsAre(lock(1, kWrite, 0, kAll)));
+  table.release(lock(1, kWrite, 0, kAll));
+  EXPECT_THAT(locks(table.take_granted()), ElementsAre(lock(2, kRead, 0, kAll)));
+  EXPECT_THAT(table.held(), ElementsAre(lock(1, kRead, 0, kAll), lock(2, kRead, 0, kAll)));
 }
 
 TEST(ExtentLocks, ACrowdGrowsLittle) {
@@ -81,8 +93,8 @@ TEST(ExtentLocks, ACrowdGrowsLittle) {
     table.request(owner, lock(owner, kWrite, owner * 100, owner * 100 + 10));
     const auto granted = table.take_granted();
     ASSERT_EQ(granted.size(), 1U);
-    table.release(owner, 0, owner * 100);
-    table.release(owner, owner * 100 + 10, kAll);
+    table.release(lock(owner, kWrite, 0, owner * 100));
+    table.release(lock(owner, kWrite, owner * 100 + 10, kAll));
   }
   table.request(99, lock(99, kWrite, kFar, kFar + 10));
   EXPECT_THAT(locks(table.take_granted()), ElementsAre(lock(99, kWrite, kFar, kFar + 10 + ExtentLocks::kMostGrowth)));
@@ -165,7 +177,7 @@ TEST(ExtentLocks, HoldsItsPromisesForRandomRequests) {
           break;
         case 1:
         case 2:
-          table.release(owner, start, rng.chance(0.5) ? end : kAll);
+          table.release(lock(owner, rng.chance(0.5) ? kRead : kWrite, start, rng.chance(0.5) ? end : kAll));
           break;
         case 3:
           if (!wanted.empty()) {
@@ -188,7 +200,7 @@ TEST(ExtentLocks, HoldsItsPromisesForRandomRequests) {
       const std::vector<Lock> asked = table.in_the_way();
       ASSERT_FALSE(asked.empty());
       const Lock& given = asked[rng.below(asked.size())];
-      table.release(given.owner, given.start, given.end);
+      table.release(given);
       check();
       if (HasFatalFailure()) return;
     }

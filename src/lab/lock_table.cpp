@@ -25,7 +25,7 @@ void LockTable::release(std::uint64_t client, const LockRequest& given, Duration
   const Key key{given.name.ost, given.name.object};
   const auto found = objects_.find(key);
   if (found == objects_.end()) return;
-  found->second.locks.release(client, given.start, given.end);
+  found->second.locks.release({.owner = client, .mode = given.mode, .start = given.start, .end = given.end});
   settle(key, found->second, now);
   if (found->second.locks.empty()) objects_.erase(found);
 }

@@ -39,11 +39,12 @@ TEST(ParamFilesTest, written_only_when_changed) {
   tree.write("a/b", "7\n");
   ASSERT_TRUE(files.put("a/b", "1\n").has_value());
   EXPECT_EQ(files.get("a/b").value(), "7\n") << "what somebody set stays";
-  ASSERT_TRUE(files.put_back("a/b", "1\n").has_value());
-  EXPECT_EQ(files.get("a/b").value(), "1\n");
   ASSERT_TRUE(files.put("a/b", "2\n").has_value());
   EXPECT_EQ(files.get("a/b").value(), "2\n");
   EXPECT_NE(inode(), first) << "replaced, not rewritten: readers see one or the other";
+  tree.write("a/b", "7\n");
+  ASSERT_TRUE(files.put_back("a/b", "2\n").has_value());
+  EXPECT_EQ(files.get("a/b").value(), "2\n");
 }
 
 TEST(ParamFilesTest, removed_with_an_empty_folder) {

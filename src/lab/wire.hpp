@@ -565,8 +565,8 @@ struct SpaceAnswer {
 enum class LockMode : std::uint8_t { read, write };
 
 // lock: [start, end) of the object, for pages that the client's kernel keeps. The answer may be larger: as far as nobody is in
-// the way. revoke and unlock name what is to be given back; it may be larger than what was granted, and must then be given back
-// as far as it was.
+// the way. revoke and unlock name what is to be given back, of one mode: who writes no more may go on reading. It may be larger
+// than what was granted, and is then given back as far as it was.
 struct LockRequest {
   ObjectName name;
   LockMode mode = LockMode::read;
