@@ -308,8 +308,10 @@ TEST(Replay, OneLargeFileIsTheLoadOfItsTarget) {
 // Processes that did no I/O do not hold up the rest, nor the stable phase.
 TEST(Replay, IdleProcessesAreLeftOut) {
   std::vector<ReplayedFile> files;
-  for (std::uint32_t rank = 0; rank < 4; ++rank)
+  files.reserve(4);
+  for (std::uint32_t rank = 0; rank < 4; ++rank) {
     files.push_back({.name = "f", .written = {.bytes = Bytes::mib(100)}, .rank = 2 * rank});
+  }
   const RunResult result = run(8, files);
   EXPECT_EQ(result.bytes, Bytes::mib(400));
   ASSERT_TRUE(result.stable);
