@@ -15,7 +15,7 @@ using testing::HasSubstr;
 
 class SettingsTest : public testing::Test {
  protected:
-  SettingsTest() {
+  void SetUp() override {
     std::string name = testing::TempDir() + "/settings.XXXXXX";
     folder_ = mkdtemp(name.data());
     sources_.environment = [this](std::string_view key) -> std::optional<std::string> {
@@ -23,7 +23,7 @@ class SettingsTest : public testing::Test {
       return found == variables_.end() ? std::nullopt : std::optional<std::string>(found->second);
     };
   }
-  ~SettingsTest() override { std::filesystem::remove_all(folder_); }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
 
   void write(const std::string& name, const std::string& text) {
     const std::string path = folder_ + "/" + name;
