@@ -51,7 +51,7 @@ TEST_P(StoreTest, ARunComesBackAsItWas) {
                                     .created = true},
                                    {.name = std::string(kMaxName, 'x'), .written = Bytes{(1ULL << 62U)}}};
   const std::vector<Miss> misses{{.name = odd, .why = "unplanned"}};
-  Run run = run_at(app, 1000);
+  store::Run run = run_at(app, 1000);
   const auto id = store_->record_run(run, files, misses);
   ASSERT_TRUE(id) << id.error().message;
   reopen();
@@ -74,7 +74,7 @@ TEST_P(StoreTest, ARunComesBackAsItWas) {
 
 TEST_P(StoreTest, TheSameKeyIsStoredOnce) {
   const Id app = application();
-  Run run = run_at(app, 1);
+  store::Run run = run_at(app, 1);
   run.key = std::string(32, 'a');
   const std::vector<FileRow> files{{.name = "/a"}};
   const Id first = store_->record_run(run, files, {}).value();
