@@ -272,6 +272,11 @@ Result<Id> Store::put_allocation(const Allocation& allocation) {
     if (known) return *known;
     IEZ_TRY(const auto found, select_predictions(session, "WHERE p.id = ?", values(head.prediction)));
     if (found.empty()) return std::unexpected(missing("prediction", head.prediction));
+    IEZ_TRY(const auto kept, session.number("SELECT kept FROM predictions WHERE id = ?", values(head.prediction)));
+    if (kept.value_or(0) == 0) {
+      return refused(
+          fail(Errc::not_found, fmt::format("the rows of prediction {} are gone: there are newer ones", head.prediction)));
+    }
     if (!head.rows.empty() && head.rows.back().row >= found.front().row_count) {
       return refused(fail(Errc::invalid_argument, fmt::format("the allocation has row {}, and the prediction has {} rows",
                                                               head.rows.back().row, found.front().row_count)));
@@ -314,8 +319,9 @@ Result<std::vector<Allocation>> Store::allocations(Id application) {
 Result<std::uint64_t> Store::set_states(Id allocation, PlanState state, std::span<const std::uint32_t> rows) {
   const auto number = static_cast<std::int32_t>(state);
   return core_->write([&](Session& session) -> Outcome<std::uint64_t> {
-    IEZ_TRY(const auto known, session.number("SELECT id FROM allocations WHERE id = ?", values(allocation)));
-    if (!known) return std::unexpected(missing("allocation", allocation));
+    IEZ_TRY(const auto kept, session.number("SELECT kept FROM allocations WHERE id = ?", values(allocation)));
+    if (!kept) return std::unexpected(missing("allocation", allocation));
+    if (*kept == 0) return 0;  // its rows are gone
     std::uint64_t changed = 0;
     if (rows.empty()) {
       IEZ_TRY(const auto others, session.number("SELECT count(*) FROM allocated WHERE allocation = ? AND turn = 0 AND state <> ?",
