@@ -67,6 +67,8 @@ class Server : public ServerHandler {
     loop_->stop();
     thread_.join();
   }
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
 
   void frame(ConnectionId from, const Frame& frame, std::span<const std::byte> body) override {
     const Op op = static_cast<Op>(frame.op);
@@ -139,6 +141,7 @@ TEST(Channel, ManyRequestsAtOnce) {
   const Server server(folder.socket(), deeds, {});
   Channel channel({.path = folder.socket()});
   std::vector<Channel::Call> calls;
+  calls.reserve(1000);
   for (std::uint64_t i = 0; i < 1000; ++i) calls.push_back(channel.start(Op::close, InodeRequest{.inode = i}));
   for (std::uint64_t i = 0; i < 1000; ++i) {
     Reply answer = channel.wait(calls[i]);
@@ -197,6 +200,7 @@ TEST(Channel, SendsAgainInOrderAfterARestart) {
   std::vector<Channel::Call> calls;
   auto silent = std::make_unique<Server>(folder.socket(), deeds, Server::Manners{.boot = 1, .silent = true});
   Channel channel({.path = folder.socket(), .reconnected = [&restarts](bool restarted) { restarts.push_back(restarted); }});
+  calls.reserve(100);
   for (std::uint64_t i = 0; i < 100; ++i) calls.push_back(channel.start(Op::close, InodeRequest{.inode = 1000 - i}));
   while (!channel.connected()) std::this_thread::sleep_for(1ms);
   silent.reset();

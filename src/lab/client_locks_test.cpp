@@ -37,6 +37,8 @@ class Server : public ServerHandler {
     thread_.join();
     std::filesystem::remove_all(folder_);
   }
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
 
   std::string path() const { return folder_ + "/sock"; }
   void frame(ConnectionId from, const Frame& frame, std::span<const std::byte> body) override {
@@ -91,7 +93,7 @@ class ClientLocksTest : public ::testing::Test {
                       changed_.wait(guard, [this] { return !stuck_; });
                     }}),
         channel_({.path = server_.path()}) {}
-  ~ClientLocksTest() override { locks_.stop(); }
+  void TearDown() override { locks_.stop(); }
 
   ClientLocks::Hold hold(LockMode mode, std::uint64_t start, std::uint64_t end) {
     return locks_.acquire({.name = kObject, .mode = mode, .start = start, .end = end}, {});

@@ -21,6 +21,7 @@ constexpr std::uint64_t kAll = ExtentLocks::kEverything;
 
 std::vector<Lock> locks(const std::vector<ExtentLocks::Granted>& granted) {
   std::vector<Lock> result;
+  result.reserve(granted.size());
   for (const auto& each : granted) result.push_back(each.lock);
   return result;
 }

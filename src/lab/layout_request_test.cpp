@@ -51,6 +51,7 @@ int error_of(const std::vector<std::byte>& bytes) {
 std::vector<std::uint32_t> osts_of(const Raw& raw) {
   const auto parsed = parse_layout_request(raw.bytes(), kOsts);
   std::vector<std::uint32_t> osts;
+  osts.reserve(parsed.value().components[0].osts.size());
   for (const OstIndex ost : parsed.value().components[0].osts) osts.push_back(ost.value);
   return osts;
 }

@@ -59,6 +59,7 @@ class MdsOssTest : public testing::Test {
   static std::vector<ObjectName> objects_of(const Entry& entry) {
     std::vector<ObjectName> names;
     const auto layout = lustre::decode_layout(entry.layout).value();
+    names.reserve(layout.components[0].objects.size());
     for (const auto& object : layout.components[0].objects) names.push_back({.ost = object.ost.value, .object = object.id.low});
     return names;
   }

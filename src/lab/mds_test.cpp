@@ -65,6 +65,7 @@ class MdsTest : public testing::Test {
   static std::vector<std::uint32_t> osts_of(const std::vector<std::byte>& bytes, std::size_t component = 0) {
     std::vector<std::uint32_t> osts;
     const auto layout = lustre::decode_layout(bytes).value();
+    osts.reserve(layout.components.at(component).objects.size());
     for (const auto& object : layout.components.at(component).objects) osts.push_back(object.ost.value);
     return osts;
   }

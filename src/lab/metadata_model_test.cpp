@@ -158,6 +158,7 @@ class Model {
   }
   void close_all(std::uint64_t client) {
     std::vector<std::uint64_t> inodes;
+    inodes.reserve(nodes_.size());
     for (const auto& [inode, node] : nodes_) inodes.push_back(inode);
     for (const std::uint64_t inode : inodes) close(client, inode);
   }

@@ -91,6 +91,7 @@ class MetadataStoreTest : public testing::Test {
   std::vector<std::string> names(std::uint64_t directory) {
     std::vector<std::string> result;
     const ListAnswer listed = store_->list(directory, 0, 1000).value();
+    result.reserve(listed.entries.size());
     for (const Listed& entry : listed.entries) result.push_back(entry.name);
     return result;
   }
@@ -478,6 +479,7 @@ TEST_F(MetadataStoreTest, a_listing_gives_each_entry_that_stays_once) {
   file(kRootInode, "late");
   std::vector<std::string> rest;
   const ListAnswer second = store_->list(kRootInode, first.back().cookie, 100).value();
+  rest.reserve(second.entries.size());
   for (const Listed& entry : second.entries) rest.push_back(entry.name);
   EXPECT_THAT(rest, ElementsAre("f4", "f5", "f6", "renamed", "f8", "f9", "late"));
   EXPECT_EQ(store_->list(kRootInode, 0, 100).value().entries[0].cookie, first[1].cookie);

@@ -43,6 +43,7 @@ model::Layout wanting_osts(const std::vector<std::uint32_t>& osts) {
 
 std::vector<std::uint32_t> osts_of(const Answer<model::Layout>& layout, std::size_t component = 0) {
   std::vector<std::uint32_t> osts;
+  osts.reserve(layout.value().components.at(component).objects.size());
   for (const auto& object : layout.value().components.at(component).objects) osts.push_back(object.ost.value);
   return osts;
 }

@@ -23,7 +23,7 @@ class ObjectStoreTest : public testing::Test {
     std::string name = (std::filesystem::temp_directory_path() / "iez-store-XXXXXX").string();
     dir_ = ::mkdtemp(name.data());
   }
-  ~ObjectStoreTest() override { std::filesystem::remove_all(dir_); }
+  void TearDown() override { std::filesystem::remove_all(dir_); }
 
   ObjectStore open(Bytes capacity = Bytes::mib(1)) const {
     auto store = ObjectStore::open(dir_ + "/ost0000", capacity);
@@ -36,6 +36,7 @@ class ObjectStoreTest : public testing::Test {
 
 std::vector<std::byte> bytes(std::string_view text) {
   std::vector<std::byte> result;
+  result.reserve(text.size());
   for (const char c : text) result.push_back(static_cast<std::byte>(c));
   return result;
 }

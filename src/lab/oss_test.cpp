@@ -28,6 +28,7 @@ constexpr std::uint64_t kAll = ~std::uint64_t{0};
 
 std::vector<std::byte> bytes(std::string_view text) {
   std::vector<std::byte> result;
+  result.reserve(text.size());
   for (const char c : text) result.push_back(static_cast<std::byte>(c));
   return result;
 }
@@ -150,7 +151,7 @@ class OssTest : public testing::Test {
     config_.osts_per_oss = 2;
     config_.ost_size = Bytes::mib(8);
   }
-  ~OssTest() override {
+  void TearDown() override {
     stop();
     std::filesystem::remove_all(config_.dir);
   }

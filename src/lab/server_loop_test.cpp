@@ -30,7 +30,7 @@ class ServerLoopTest : public testing::Test {
     std::string name = (std::filesystem::temp_directory_path() / "iez-loop-XXXXXX").string();
     dir_ = ::mkdtemp(name.data());
   }
-  ~ServerLoopTest() override { std::filesystem::remove_all(dir_); }
+  void TearDown() override { std::filesystem::remove_all(dir_); }
   std::string path(const std::string& name = "s.sock") const { return dir_ + "/" + name; }
 
   std::string dir_;

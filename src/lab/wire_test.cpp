@@ -134,6 +134,7 @@ TEST(WireFrameTest, bytes_of_a_lookup) {
                                           5,  0, 0, 0, 6,  0, 0, 0, 2, 0, 0, 0, 'd', 'd',        // caller
                                           1,  0, 0, 0, 0,  0, 0, 0, 2, 0, 0, 0, 'a', 'b'};       // parent, name
   std::vector<unsigned> found;
+  found.reserve(frame.size());
   for (const std::byte byte : frame) found.push_back(std::to_integer<unsigned>(byte));
   EXPECT_EQ(found, expected);
 }
