@@ -58,6 +58,7 @@ CommandLine::CommandLine() : app_("iez: an end-to-end I/O control plane for Lust
   add_repro();
   add_inject();
   add_lab();
+  add_workload();
   add_bench();
   add_completion();
   add_help();

@@ -37,6 +37,7 @@
 #include "top.hpp"
 #include "trace_command.hpp"
 #include "tune.hpp"
+#include "workload.hpp"
 
 namespace iez::cli {
 
@@ -117,6 +118,8 @@ class CommandLine {
   void add_inject();
   void add_lab();
   void add_lab_up(CLI::App& command);
+  void add_workload_common(CLI::App& command, WorkloadOptions& options);
+  void add_workload();
   void add_bench();
   void add_completion();
   void add_help();
@@ -168,6 +171,9 @@ class CommandLine {
   LabDfOptions lab_df_;
   LabFaultOptions lab_fault_;
   LabServeOptions lab_serve_;
+  WorkloadOptions workload_ior_;
+  WorkloadOptions workload_hacc_;
+  WorkloadRankOptions workload_rank_;
   BenchOptions bench_;
   std::string shell_;
   std::vector<std::string> topic_;
