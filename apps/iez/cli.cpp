@@ -59,6 +59,7 @@ CommandLine::CommandLine() : app_("iez: an end-to-end I/O control plane for Lust
   add_inject();
   add_lab();
   add_workload();
+  add_demo();
   add_bench();
   add_completion();
   add_help();

@@ -1,4 +1,5 @@
 #include "command_line.hpp"
+#include "demo_cases.hpp"
 
 namespace iez::cli {
 namespace {
@@ -16,8 +17,11 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kMpis{{{"
 
 void CommandLine::add_workload_common(CLI::App& command, WorkloadOptions& options) {
   workload::Options& asked = options.workload;
-  command.add_option("-n,--ranks", options.ranks, "Processes, without a launcher (default: 1)")->type_name("N")->check(whole_number());
-  add_choice(command, "--mpi", options.mpi, kMpis, "Which MPI starts them, where one is needed (default: the first that is there)");
+  command.add_option("-n,--ranks", options.ranks, "Processes, without a launcher (default: 1)")
+      ->type_name("N")
+      ->check(whole_number());
+  add_choice(command, "--mpi", options.mpi, kMpis,
+             "Which MPI starts them, where one is needed (default: the first that is there)");
   command.add_flag("-w", options.only_write, "Write, and do not read unless -r is given, too (default: both)");
   command.add_flag("-r", options.only_read, "Read");
   command.add_flag("-e", asked.sync, "fsync() before closing");
@@ -32,7 +36,9 @@ void CommandLine::add_workload_common(CLI::App& command, WorkloadOptions& option
                                   asked.pattern.law = given.law;
                                   asked.pattern.spread = given.spread;
                                 });
-  command.add_option("--seed", asked.pattern.seed, "Of sizes, orders and bytes (default: 0)")->type_name("N")->check(whole_number());
+  command.add_option("--seed", asked.pattern.seed, "Of sizes, orders and bytes (default: 0)")
+      ->type_name("N")
+      ->check(whole_number());
   command.add_flag("--json", asked.json, "One JSON document");
 }
 
@@ -50,7 +56,9 @@ void CommandLine::add_workload() {
                       [&i](Bytes given) { i.pattern.block = given; });
   add_quantity<Bytes>(*ior, "-t", "Transfer: bytes of one call (default: 256 KiB)", "SIZE", parse_bytes,
                       [&i](Bytes given) { i.pattern.transfer = given; });
-  ior->add_option("-s", i.pattern.segments, "Segments: blocks of each process (default: 1)")->type_name("N")->check(whole_number());
+  ior->add_option("-s", i.pattern.segments, "Segments: blocks of each process (default: 1)")
+      ->type_name("N")
+      ->check(whole_number());
   ior->add_flag("-z", i.pattern.random_offsets, "In random order");
   ior->add_flag("-c", i.collective, "Collective calls, with -a MPIIO or HDF5");
   add_workload_common(*ior, workload_ior_);
@@ -60,8 +68,13 @@ void CommandLine::add_workload() {
   workload::Options& h = workload_hacc_.workload;
   h.pattern.kind = Kind::hacc;
   h.pattern.file_per_process = true;
-  hacc->add_option("PARTICLES", h.pattern.particles, "Of each process; 38 bytes each")->required()->check(whole_number())->type_name("");
-  hacc->add_option("PREFIX", h.pattern.file, "Files are PREFIX-Part00000000-of-00000001.data and so on")->required()->type_name("");
+  hacc->add_option("PARTICLES", h.pattern.particles, "Of each process; 38 bytes each")
+      ->required()
+      ->check(whole_number())
+      ->type_name("");
+  hacc->add_option("PREFIX", h.pattern.file, "Files are PREFIX-Part00000000-of-00000001.data and so on")
+      ->required()
+      ->type_name("");
   add_choice(*hacc, "-a", h.pattern.interface, kHaccInterfaces, "By these calls (default: POSIX)");
   hacc->add_flag_callback("--shared", [&h] { h.pattern.file_per_process = false; }, "One file for all processes");
   add_quantity<Bytes>(*hacc, "--header", "Bytes before the variables (default: 24 MiB)", "SIZE", parse_bytes,
@@ -72,6 +85,25 @@ void CommandLine::add_workload() {
   CLI::App* const rank = command->add_subcommand("rank", "Be a process of a workload; the others start it")->group("");
   rank->add_option("WORDS", workload_rank_.words, "key=value")->required()->type_name("");
   on(rank, [this](Context& context) { return run_workload_rank(workload_rank_, context); });
+}
+
+void CommandLine::add_demo() {
+  CLI::App* const command =
+      app_.add_subcommand("demo", "See it work: applications on a lab, by default and placed; needs no Lustre");
+  command->add_option("--out", demo_.out, "Folder for the page and its data (default: iez-demo)")->type_name("DIR");
+  CLI::Option* const cases = command->add_option("--case", demo_.cases, "Only this case; repeat for more")
+                                 ->type_name("NAME")
+                                 ->expected(1)
+                                 ->take_all()
+                                 ->allow_extra_args(false);
+  for (const DemoCase& known : demo_cases(false)) choices_[cases].push_back(known.id);
+  command->add_option("--repeat", demo_.repetitions, "Times each run writes and reads; the best counts (default: 1)")
+      ->type_name("N")
+      ->check(whole_number());
+  command->add_flag("--local", demo_.local, "Without coordinator and agents: each run plans by itself");
+  command->add_flag("--quick", demo_.quick, "Small files: shows that it works, measures nothing");
+  command->add_flag("--json", demo_.json, "One JSON document");
+  on(command, [this](Context& context) { return run_demo(demo_, context); });
 }
 
 }  // namespace iez::cli

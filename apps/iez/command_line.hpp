@@ -22,6 +22,7 @@
 #include "command.hpp"
 #include "completion.hpp"
 #include "contention.hpp"
+#include "demo.hpp"
 #include "forecast_run.hpp"
 #include "forecast_series.hpp"
 #include "inject.hpp"
@@ -120,6 +121,7 @@ class CommandLine {
   void add_lab_up(CLI::App& command);
   void add_workload_common(CLI::App& command, WorkloadOptions& options);
   void add_workload();
+  void add_demo();
   void add_bench();
   void add_completion();
   void add_help();
@@ -174,6 +176,7 @@ class CommandLine {
   WorkloadOptions workload_ior_;
   WorkloadOptions workload_hacc_;
   WorkloadRankOptions workload_rank_;
+  DemoOptions demo_;
   BenchOptions bench_;
   std::string shell_;
   std::vector<std::string> topic_;

@@ -88,6 +88,12 @@ Result<void> start_mpi(const WorkloadOptions& options, const workload::Options& 
   return std::unexpected(std::move(missing));
 }
 
+// The parent prints why; a second line would be one too many.
+[[noreturn]] void give_up(const workload::LocalRanks& ranks, const std::string& why) {
+  ranks.give_up(why);
+  ::_exit(1);
+}
+
 void talk(const std::string& line) { fmt::print(stderr, "iez workload: {}\n", line); }
 
 }  // namespace
@@ -118,16 +124,11 @@ Result<void> run_workload_rank(const WorkloadRankOptions& options, Context&) {
   IEZ_TRY(const auto ranks, workload::LocalRanks::join());
   workload::PosixFiles files;
   const auto phases = workload::run_rank(asked, *ranks, files, talk);
-  if (!phases) {
-    ranks->give_up(phases.error().message);
-    return std::unexpected(phases.error());
-  }
+  if (!phases) give_up(*ranks, phases.error().message);
   if (ranks->rank() != 0) return {};
   IEZ_CHECK(print(asked.json ? workload::to_json(asked, *phases) : workload::to_text(asked, *phases)));
   if (const std::uint64_t wrong = workload::wrong_bytes(*phases); wrong > 0) {
-    const Error problem = fail(Errc::io, fmt::format("{} bytes are not what was written", wrong)).error();
-    ranks->give_up(problem.message);
-    return std::unexpected(problem);
+    give_up(*ranks, fmt::format("{} bytes are not what was written", wrong));
   }
   return {};
 }

@@ -42,21 +42,24 @@ Result<void> checked(bool well, const std::string& name, const char* what) {
 class Hdf5File final : public File {
  public:
   Hdf5File(Handle file, Handle dataset, Handle space, Handle transfer, std::string name)
-      : file_(std::move(file)), dataset_(std::move(dataset)), space_(std::move(space)), transfer_(std::move(transfer)),
+      : file_(std::move(file)),
+        dataset_(std::move(dataset)),
+        space_(std::move(space)),
+        transfer_(std::move(transfer)),
         name_(std::move(name)) {}
 
   Result<void> write(std::uint64_t offset, std::span<const std::byte> data) override {
     const Handle memory = selected(offset, data.size());
     return checked(
-        memory.valid() && H5Dwrite(dataset_.id(), H5T_NATIVE_UCHAR, memory.id(), space_.id(), transfer_.id(), data.data()) >= 0, name_,
-        "write");
+        memory.valid() && H5Dwrite(dataset_.id(), H5T_NATIVE_UCHAR, memory.id(), space_.id(), transfer_.id(), data.data()) >= 0,
+        name_, "write");
   }
 
   Result<void> read(std::uint64_t offset, std::span<std::byte> data) override {
     const Handle memory = selected(offset, data.size());
     return checked(
-        memory.valid() && H5Dread(dataset_.id(), H5T_NATIVE_UCHAR, memory.id(), space_.id(), transfer_.id(), data.data()) >= 0, name_,
-        "read");
+        memory.valid() && H5Dread(dataset_.id(), H5T_NATIVE_UCHAR, memory.id(), space_.id(), transfer_.id(), data.data()) >= 0,
+        name_, "read");
   }
 
   Result<void> sync() override { return checked(H5Fflush(file_.id(), H5F_SCOPE_LOCAL) >= 0, name_, "flush"); }

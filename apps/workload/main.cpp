@@ -22,9 +22,12 @@ using namespace iez::workload;
 
 Result<std::unique_ptr<FileOpener>> opener_of(const Options& options) {
   switch (options.pattern.interface) {
-    case Interface::posix: return std::make_unique<PosixFiles>();
-    case Interface::mpiio: return std::make_unique<MpiFiles>(options.collective);
-    case Interface::hdf5: break;
+    case Interface::posix:
+      return std::make_unique<PosixFiles>();
+    case Interface::mpiio:
+      return std::make_unique<MpiFiles>(options.collective);
+    case Interface::hdf5:
+      break;
   }
 #ifdef IEZ_WORKLOAD_HDF5
   return std::make_unique<Hdf5Files>(options.collective);

@@ -106,7 +106,7 @@ class Family {
       if (met != children_.size()) return fail(Errc::io, "a process of the workload ended before the others");
       for (std::size_t i = 0; i < children_.size(); ++i) {
         std::string answer(1, kMeet);
-        if (i == 0) answer += all;
+        if (i == 0) answer.append(all);
         IEZ_CHECK(send_packet(children_[i].socket.get(), answer));
       }
     }
@@ -145,10 +145,12 @@ class Family {
   // 1 for a meeting, whose values are appended; 0 if the child has ended well.
   Result<std::size_t> next_packet(std::size_t index, std::string& all) {
     Child& child = children_[index];
-    IEZ_TRY(const std::string packet, receive(child.socket.get(), kMostText));
+    const auto received = receive(child.socket.get(), kMostText);
+    if (!received) return std::unexpected(received.error());
+    const std::string_view packet = *received;
     if (packet.empty()) return ended(index);
     if (packet[0] == kGiveUp) return fail(Errc::io, fmt::format("process {}: {}", index, text::printable(packet.substr(1))));
-    all += packet.substr(1);
+    all.append(packet.substr(1));
     return 1;
   }
 
@@ -159,7 +161,8 @@ class Family {
     }
     child.ended = true;
     if (WIFSIGNALED(status)) return fail(Errc::io, fmt::format("process {} was ended by signal {}", index, WTERMSIG(status)));
-    if (WEXITSTATUS(status) != 0) return fail(Errc::io, fmt::format("process {} failed with status {}", index, WEXITSTATUS(status)));
+    if (WEXITSTATUS(status) != 0)
+      return fail(Errc::io, fmt::format("process {} failed with status {}", index, WEXITSTATUS(status)));
     return 0;
   }
 
@@ -207,7 +210,9 @@ Result<std::vector<double>> LocalRanks::gather(std::span<const double> values) {
 
 void LocalRanks::give_up(const std::string& why) const {
   // The parent may be gone: then there is nobody to tell.
-  static_cast<void>(send_packet(fd_, std::string(1, kGiveUp) + why.substr(0, kMostText - 1)));
+  std::string packet(1, kGiveUp);
+  packet.append(why, 0, kMostText - 1);
+  static_cast<void>(send_packet(fd_, packet));
 }
 
 }  // namespace iez::workload

@@ -1,7 +1,8 @@
 // Processes on this machine that meet through their parent: no launcher and no MPI.
 //
-// The parent starts one program per rank, with a socket and its rank in the environment, and answers each meeting when all have come.
-// When a process fails or dies the others are ended, and the parent says why. When the parent dies the kernel ends the rest.
+// The parent starts one program per rank, with a socket and its rank in the environment, and answers each meeting when all have
+// come. When a process fails or dies the others are ended, and the parent says why. When the parent dies the kernel ends the
+// rest.
 //
 // Each process also finds its rank in PMI_RANK and PMI_SIZE, as an MPI launcher would tell it: tracers know these.
 //

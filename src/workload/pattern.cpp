@@ -18,10 +18,10 @@ namespace {
 
 constexpr std::array<std::uint64_t, 9> kVariables{4, 4, 4, 4, 4, 4, 4, 8, 2};  // bytes a particle: xx yy zz vx vy vz phi pid mask
 constexpr std::uint64_t kParticle = 38;
-constexpr std::uint64_t kMostPieces = std::uint64_t{1} << 24U;   // of one rank
-constexpr std::uint64_t kMostLength = std::uint64_t{1} << 30U;   // of one call
-constexpr std::uint64_t kMostFactor = 1000;                      // that a law may give
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 50U;    // of a rank
+constexpr std::uint64_t kMostPieces = std::uint64_t{1} << 24U;  // of one rank
+constexpr std::uint64_t kMostLength = std::uint64_t{1} << 30U;  // of one call
+constexpr std::uint64_t kMostFactor = 1000;                     // that a law may give
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 50U;   // of a rank
 constexpr double kMostDeviation = 3;
 
 std::uint64_t mixed(std::uint64_t x) {
@@ -70,7 +70,8 @@ double factor_of(const Pattern& pattern, std::uint32_t rank) {
 
 std::uint64_t scaled(const Pattern& pattern, std::uint32_t rank, std::uint64_t count) {
   if (pattern.law == SizeLaw::equal) return count;
-  return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::llround(static_cast<double>(count) * factor_of(pattern, rank))));
+  return std::max<std::uint64_t>(1,
+                                 static_cast<std::uint64_t>(std::llround(static_cast<double>(count) * factor_of(pattern, rank))));
 }
 
 std::uint64_t block_of(const Pattern& pattern, std::uint32_t rank) {
@@ -119,7 +120,8 @@ std::vector<Access> hacc_accesses(const Pattern& pattern, std::uint32_t rank) {
   const Share share = share_of(pattern, rank, particles_of);
   std::vector<Access> all;
   all.reserve(kVariables.size() + 1);
-  if (pattern.header.count > 0 && (pattern.file_per_process || rank == 0)) all.push_back({.offset = 0, .length = pattern.header.count});
+  if (pattern.header.count > 0 && (pattern.file_per_process || rank == 0))
+    all.push_back({.offset = 0, .length = pattern.header.count});
   std::uint64_t start = pattern.header.count;
   for (const std::uint64_t size : kVariables) {
     all.push_back({.offset = start + (share.before * size), .length = share.own * size});
@@ -133,8 +135,8 @@ Result<void> check_ior(const Pattern& pattern) {
     return fail(Errc::invalid_argument, fmt::format("-t {}: expected 1 to {} bytes", pattern.transfer.count, kMostLength));
   }
   if (pattern.block.count == 0 || pattern.block.count % pattern.transfer.count != 0) {
-    return fail(Errc::invalid_argument, fmt::format("-b {}: expected a multiple of the {} bytes of -t", pattern.block.count,
-                                                    pattern.transfer.count));
+    return fail(Errc::invalid_argument,
+                fmt::format("-b {}: expected a multiple of the {} bytes of -t", pattern.block.count, pattern.transfer.count));
   }
   if (pattern.segments == 0) return fail(Errc::invalid_argument, "-s 0: expected at least 1 segment");
   const std::uint64_t pieces = pattern.block.count / pattern.transfer.count;
@@ -203,9 +205,7 @@ std::vector<Access> accesses(const Pattern& pattern, std::uint32_t rank) {
   return pattern.kind == Kind::ior ? ior_accesses(pattern, rank) : hacc_accesses(pattern, rank);
 }
 
-std::uint32_t read_of(const Pattern& pattern, std::uint32_t rank) {
-  return pattern.reorder ? (rank + 1) % pattern.ranks : rank;
-}
+std::uint32_t read_of(const Pattern& pattern, std::uint32_t rank) { return pattern.reorder ? (rank + 1) % pattern.ranks : rank; }
 
 void fill(std::span<std::byte> data, std::uint64_t seed, std::uint32_t file, std::uint64_t offset) {
   for_words(data.size(), seed, file, offset, [data](std::size_t at, std::span<const std::byte> bytes) {
@@ -233,9 +233,12 @@ std::string_view to_string(Kind kind) { return kind == Kind::ior ? "ior" : "hacc
 
 std::string_view to_string(Interface interface) {
   switch (interface) {
-    case Interface::posix: return "POSIX";
-    case Interface::mpiio: return "MPIIO";
-    case Interface::hdf5: return "HDF5";
+    case Interface::posix:
+      return "POSIX";
+    case Interface::mpiio:
+      return "MPIIO";
+    case Interface::hdf5:
+      return "HDF5";
   }
   return "";
 }

@@ -1,12 +1,12 @@
-// Who writes what of a benchmark-like workload: names of files, offsets, lengths, and every byte. The patterns are those of IOR and of
-// HACC-IO; the program is our own.
+// Who writes what of a benchmark-like workload: names of files, offsets, lengths, and every byte. The patterns are those of IOR
+// and of HACC-IO; the program is our own.
 //
 // IOR: a file is `segments` times one block of every rank (of one rank, with a file per process); a block is written in pieces of
 // `transfer` bytes. Files are NAME, or NAME.00000012 for rank 12.
 //
-// HACC-IO: a file is a header, then nine variables of all particles, one variable after the other: xx yy zz vx vy vz phi as 4-byte
-// numbers, pid as 8, mask as 2; 38 bytes a particle. A rank writes each variable of its particles at once; the first rank of a file
-// writes the header. Files are PREFIX-Part00000012-of-00000032.data.
+// HACC-IO: a file is a header, then nine variables of all particles, one variable after the other: xx yy zz vx vy vz phi as
+// 4-byte numbers, pid as 8, mask as 2; 38 bytes a particle. A rank writes each variable of its particles at once; the first rank
+// of a file writes the header. Files are PREFIX-Part00000012-of-00000032.data.
 //
 // Bytes follow from (seed, number of the file, offset) alone, so that whoever reads a byte can tell whether it is the right one.
 //

@@ -19,7 +19,13 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 Pattern ior(std::uint32_t ranks, bool per_process) {
-  return {.kind = Kind::ior, .file = "d/out", .ranks = ranks, .file_per_process = per_process, .block = {8}, .transfer = {4}, .segments = 2};
+  return {.kind = Kind::ior,
+          .file = "d/out",
+          .ranks = ranks,
+          .file_per_process = per_process,
+          .block = {8},
+          .transfer = {4},
+          .segments = 2};
 }
 
 Pattern hacc(std::uint32_t ranks, bool per_process) {
@@ -48,15 +54,15 @@ TEST(Pattern, IorFilePerProcessPutsSegmentsTogether) {
 
 TEST(Pattern, HaccFileHasHeaderAndNineVariables) {
   const auto all = accesses(hacc(2, true), 1);
-  EXPECT_THAT(all, ElementsAre(Access{0, 100}, Access{100, 40}, Access{140, 40}, Access{180, 40}, Access{220, 40}, Access{260, 40},
-                               Access{300, 40}, Access{340, 40}, Access{380, 80}, Access{460, 20}));
+  EXPECT_THAT(all, ElementsAre(Access{0, 100}, Access{100, 40}, Access{140, 40}, Access{180, 40}, Access{220, 40},
+                               Access{260, 40}, Access{300, 40}, Access{340, 40}, Access{380, 80}, Access{460, 20}));
   EXPECT_EQ(file_size(hacc(2, true), 1).count, 480U);
 }
 
 TEST(Pattern, HaccSharedPutsVariablesOfAllRanksTogether) {
   const auto all = accesses(hacc(2, false), 1);
-  EXPECT_THAT(all, ElementsAre(Access{140, 40}, Access{220, 40}, Access{300, 40}, Access{380, 40}, Access{460, 40}, Access{540, 40},
-                               Access{620, 40}, Access{740, 80}, Access{840, 20}));
+  EXPECT_THAT(all, ElementsAre(Access{140, 40}, Access{220, 40}, Access{300, 40}, Access{380, 40}, Access{460, 40},
+                               Access{540, 40}, Access{620, 40}, Access{740, 80}, Access{840, 20}));
   EXPECT_EQ(file_size(hacc(2, false), 0).count, 860U);
 }
 

@@ -42,7 +42,8 @@ class PosixFile final : public File {
       const ssize_t done = ::pread(fd_, data.data(), data.size(), static_cast<off_t>(offset));
       if (done < 0 && errno == EINTR) continue;
       if (done < 0) return failed();
-      if (done == 0) return fail(Errc::io, fmt::format("{}: ends at {}, where {} bytes more are expected", name_, offset, data.size()));
+      if (done == 0)
+        return fail(Errc::io, fmt::format("{}: ends at {}, where {} bytes more are expected", name_, offset, data.size()));
       offset += static_cast<std::uint64_t>(done);
       data = data.subspan(static_cast<std::size_t>(done));
     }

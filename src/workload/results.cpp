@@ -58,13 +58,13 @@ std::string to_text(const Options& options, std::span<const Phase> phases) {
   const std::uint32_t files = file_count(pattern);
   std::string out =
       fmt::format("{} {}: {} {}, {} {}, {} in all; {}{}\n", to_string(pattern.kind), to_string(pattern.interface), pattern.ranks,
-                  pattern.ranks == 1 ? "process" : "processes", files, files == 1 ? "file" : "files", to_string(total_bytes(pattern)),
-                  text::printable(file_name(pattern, 0)), files == 1 ? "" : " and so on");
-  out += fmt::format("{:<6}  {:>10}  {:>8}  {:>11}  {:>8}  {:>8}  {:>3}\n", "ACCESS", "MB/s", "OPEN s", "TRANSFER s", "CLOSE s", "TOTAL s",
-                     "REP");
+                  pattern.ranks == 1 ? "process" : "processes", files, files == 1 ? "file" : "files",
+                  to_string(total_bytes(pattern)), text::printable(file_name(pattern, 0)), files == 1 ? "" : " and so on");
+  out += fmt::format("{:<6}  {:>10}  {:>8}  {:>11}  {:>8}  {:>8}  {:>3}\n", "ACCESS", "MB/s", "OPEN s", "TRANSFER s", "CLOSE s",
+                     "TOTAL s", "REP");
   for (const Phase& phase : phases) {
-    out += fmt::format("{:<6}  {:>10.1f}  {:>8.4f}  {:>11.4f}  {:>8.4f}  {:>8.4f}  {:>3}\n", phase.write ? "write" : "read", phase.mb_s(),
-                       phase.open_s, phase.transfer_s, phase.close_s, phase.total_s, phase.repetition);
+    out += fmt::format("{:<6}  {:>10.1f}  {:>8.4f}  {:>11.4f}  {:>8.4f}  {:>8.4f}  {:>3}\n", phase.write ? "write" : "read",
+                       phase.mb_s(), phase.open_s, phase.transfer_s, phase.close_s, phase.total_s, phase.repetition);
   }
   if (options.verify && options.read) {
     const std::uint64_t wrong = wrong_bytes(phases);

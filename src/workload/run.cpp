@@ -134,8 +134,9 @@ class Process {
     const Differences found = differences(data, pattern_.seed, file, offset);
     if (found.count == 0) return;
     if (measured.wrong == 0) {
-      talk_(fmt::format("{}: byte {} is 0x{:02x}, expected 0x{:02x}", text::printable(file_name(pattern_, file)), offset + found.first,
-                        std::to_integer<unsigned>(data[found.first]), std::to_integer<unsigned>(found.expected)));
+      talk_(fmt::format("{}: byte {} is 0x{:02x}, expected 0x{:02x}", text::printable(file_name(pattern_, file)),
+                        offset + found.first, std::to_integer<unsigned>(data[found.first]),
+                        std::to_integer<unsigned>(found.expected)));
     }
     measured.wrong += static_cast<double>(found.count);
   }

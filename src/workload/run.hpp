@@ -1,5 +1,5 @@
-// One process of a workload: opens, writes, reads, compares, and measures as IOR does. What it writes through (POSIX, MPI-IO, HDF5)
-// and how it meets the other processes (forked, MPI) are given.
+// One process of a workload: opens, writes, reads, compares, and measures as IOR does. What it writes through (POSIX, MPI-IO,
+// HDF5) and how it meets the other processes (forked, MPI) are given.
 //
 // Thread safety: none. Times are seconds since all processes met at the start of a phase, so that clocks need not agree.
 #pragma once
@@ -66,8 +66,8 @@ struct Phase {
   [[nodiscard]] double mb_s() const { return total_s > 0 ? static_cast<double>(bytes) / 1e6 / total_s : 0; }
 };
 
-// At rank 0: what was measured; elsewhere nothing. `talk` gets lines about wrong bytes. Every process of the workload calls it with the
-// same options.
+// At rank 0: what was measured; elsewhere nothing. `talk` gets lines about wrong bytes. Every process of the workload calls it
+// with the same options.
 using Talk = void (*)(const std::string& line);
 [[nodiscard]] Result<std::vector<Phase>> run_rank(const Options& options, Ranks& ranks, FileOpener& opener, Talk talk);
 
