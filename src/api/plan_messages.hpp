@@ -36,6 +36,14 @@ struct FileRequest {
   friend bool operator==(const FileRequest&, const FileRequest&) = default;
 };
 
+// Bytes on a target that will be gone when the files are written: what these files replace.
+struct FreedBytes {
+  std::uint32_t ost = 0;
+  std::uint64_t bytes = 0;
+
+  friend bool operator==(const FreedBytes&, const FreedBytes&) = default;
+};
+
 struct PlanRequest {
   std::string application;
   std::string file_system;    // empty: the only one that is known
@@ -45,6 +53,7 @@ struct PlanRequest {
   bool keep_earlier = false;  // else earlier plans of this user, application and file system are taken back by this one
   std::vector<FileRequest> files;
   std::vector<std::string> spread;  // directories for whose other files weights are wanted
+  std::vector<FreedBytes> freed;    // at most one for each target
 
   friend bool operator==(const PlanRequest&, const PlanRequest&) = default;
 };
