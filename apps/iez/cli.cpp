@@ -57,6 +57,8 @@ CommandLine::CommandLine() : app_("iez: an end-to-end I/O control plane for Lust
   add_sim();
   add_repro();
   add_inject();
+  add_serve();
+  add_token();
   add_lab();
   add_workload();
   add_demo();
