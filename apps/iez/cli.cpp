@@ -58,6 +58,8 @@ CommandLine::CommandLine() : app_("iez: an end-to-end I/O control plane for Lust
   add_repro();
   add_inject();
   add_lab();
+  add_agent();
+  add_keys();
   add_bench();
   add_completion();
   add_help();

@@ -18,6 +18,7 @@
 #include <CLI/CLI.hpp>
 
 #include "advise.hpp"
+#include "agent.hpp"
 #include "bench_command.hpp"
 #include "command.hpp"
 #include "completion.hpp"
@@ -25,6 +26,7 @@
 #include "forecast_run.hpp"
 #include "forecast_series.hpp"
 #include "inject.hpp"
+#include "keys_command.hpp"
 #include "lab.hpp"
 #include "layout.hpp"
 #include "place.hpp"
@@ -117,6 +119,8 @@ class CommandLine {
   void add_inject();
   void add_lab();
   void add_lab_up(CLI::App& command);
+  void add_agent();
+  void add_keys();
   void add_bench();
   void add_completion();
   void add_help();
@@ -168,6 +172,9 @@ class CommandLine {
   LabDfOptions lab_df_;
   LabFaultOptions lab_fault_;
   LabServeOptions lab_serve_;
+  AgentOptions agent_;
+  AgentWatchOptions agent_watch_;
+  KeysOptions keys_;
   BenchOptions bench_;
   std::string shell_;
   std::vector<std::string> topic_;
