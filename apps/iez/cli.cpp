@@ -62,6 +62,8 @@ CommandLine::CommandLine() : app_("iez: an end-to-end I/O control plane for Lust
   add_lab();
   add_workload();
   add_demo();
+  add_agent();
+  add_keys();
   add_bench();
   add_completion();
   add_help();

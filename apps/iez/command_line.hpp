@@ -18,6 +18,7 @@
 #include <CLI/CLI.hpp>
 
 #include "advise.hpp"
+#include "agent.hpp"
 #include "bench_command.hpp"
 #include "command.hpp"
 #include "completion.hpp"
@@ -26,6 +27,7 @@
 #include "forecast_run.hpp"
 #include "forecast_series.hpp"
 #include "inject.hpp"
+#include "keys_command.hpp"
 #include "lab.hpp"
 #include "layout.hpp"
 #include "place.hpp"
@@ -125,6 +127,8 @@ class CommandLine {
   void add_workload_common(CLI::App& command, WorkloadOptions& options);
   void add_workload();
   void add_demo();
+  void add_agent();
+  void add_keys();
   void add_bench();
   void add_completion();
   void add_help();
@@ -182,6 +186,9 @@ class CommandLine {
   WorkloadOptions workload_hacc_;
   WorkloadRankOptions workload_rank_;
   DemoOptions demo_;
+  AgentOptions agent_;
+  AgentWatchOptions agent_watch_;
+  KeysOptions keys_;
   BenchOptions bench_;
   std::string shell_;
   std::vector<std::string> topic_;

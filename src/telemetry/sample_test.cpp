@@ -49,8 +49,8 @@ TEST(Sample, RoundTrip) {
 TEST(Sample, KeepsItsBytes) {
   // {0: 1, 1: "a", 2: 1, 3: 5, 4: 1, 5: 0, 6: 1000000000, 11: []}: agents of this version are in the field.
   const Sample sample{.agent = "a", .roles = {.oss = true}, .instance = 5, .sequence = 1, .interval = std::chrono::seconds{1}};
-  constexpr unsigned char kBytes[] = {0xa8, 0x00, 0x01, 0x01, 0x61, 'a',  0x02, 0x01, 0x03, 0x05, 0x04, 0x01,
-                                      0x05, 0x00, 0x06, 0x1a, 0x3b, 0x9a, 0xca, 0x00, 0x0b, 0x80};
+  constexpr unsigned char kBytes[] = {0xa8, 0x00, 0x01, 0x01, 0x61, 'a',  0x02, 0x01, 0x03, 0x05, 0x04,
+                                      0x01, 0x05, 0x00, 0x06, 0x1a, 0x3b, 0x9a, 0xca, 0x00, 0x0b, 0x80};
   const auto bytes = encode(sample);
   ASSERT_EQ(bytes.size(), sizeof kBytes);
   for (std::size_t i = 0; i < bytes.size(); ++i) EXPECT_EQ(static_cast<unsigned>(bytes[i]), kBytes[i]) << i;
