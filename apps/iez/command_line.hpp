@@ -30,6 +30,7 @@
 #include "place.hpp"
 #include "plan_command.hpp"
 #include "repro.hpp"
+#include "run_command.hpp"
 #include "sim_compare.hpp"
 #include "sim_list.hpp"
 #include "sim_run.hpp"
@@ -104,6 +105,7 @@ class CommandLine {
   void add_top();
   void add_layout();
   void add_place();
+  void add_run();
   void add_plan();
   void add_contention();
   void add_advise();
@@ -143,6 +145,7 @@ class CommandLine {
   LayoutSetOptions set_;
   PlaceOptions place_;
   std::string explained_;
+  RunCommandOptions run_;
   PlanCompileOptions plan_compile_;
   PlanShowOptions plan_show_;
   PlanCheckOptions plan_check_;

@@ -147,6 +147,8 @@ Result<void> run_lab_exec(const LabExecOptions& options, Context&) {
   if (!lab::is_mounted(path)) return fail(Errc::not_found, fmt::format("{}: not mounted; 'iez lab up' mounts it", path));
   if (::chdir(path.c_str()) != 0) return fail_errno(errno, path);
   ::setenv(kVariable, config.dir.c_str(), 1);
+  // What `iez run` plans by: the statistics of this client, as a user has them.
+  ::setenv("IEZ_ROOT", lab::params_root(config, fmt::format("client{}", options.client)).c_str(), 1);
   ::setenv("PWD", path.c_str(), 1);
   std::vector<std::string> words = options.command;
   std::vector<char*> arguments;
