@@ -85,9 +85,9 @@ ordered_json to_json(const runs::RunReport& report, const std::string& applicati
 
 // One line: what was done, and what comes.
 std::string summary(const runs::RunReport& report, const std::string& application) {
-  std::string out = report.mode == runs::Mode::place
-                        ? fmt::format("{}: placed {} of {} by plan", application, report.placed, counted(report.files, "new file"))
-                        : fmt::format("{}: learnt {}", application, counted(report.files, "file"));
+  std::string out = report.mode == runs::Mode::place ? fmt::format("{}: placed {} of {} by plan", application, report.placed,
+                                                                   counted(report.files, "new file"))
+                                                     : fmt::format("{}: learnt {}", application, counted(report.files, "file"));
   out += fmt::format(", {} written", to_string(Bytes{report.written}));
   if (report.accuracy) out += fmt::format("; sizes foretold to {:.1f} %", *report.accuracy);
   if (!report.next_plan.empty()) {

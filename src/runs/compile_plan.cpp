@@ -52,8 +52,13 @@ Result<void> add_row(const store::AllocationRow& row, std::uint64_t number, plan
     IEZ_TRY(const auto request, request_of(row.layouts.front()));
     return writer.add(plan::PlannedFile{.name = row.name, .created_as = row.created_as, .request = request, .origin = number});
   }
-  plan::PlannedRule rule{
-      .type = plan::RuleType::pattern, .text = row.name, .created_as = row.created_as, .turn = {}, .requests = {}, .order = {}, .origin = number};
+  plan::PlannedRule rule{.type = plan::RuleType::pattern,
+                         .text = row.name,
+                         .created_as = row.created_as,
+                         .turn = {},
+                         .requests = {},
+                         .order = {},
+                         .origin = number};
   for (const store::StripeLayout& layout : row.layouts) {
     IEZ_TRY(rule.requests.emplace_back(), request_of(layout));
   }

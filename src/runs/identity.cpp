@@ -25,30 +25,82 @@ struct ValueOption {
 
 // Those of Open MPI, PRRTE, Hydra, Slurm, ALPS, jsrun and the wrappers below. An option with '=' has its value with it.
 constexpr std::array kValueOptions{
-    ValueOption{"-n", 1},           ValueOption{"-np", 1},          ValueOption{"--np", 1},        ValueOption{"-c", 1},
-    ValueOption{"-N", 1},           ValueOption{"-H", 1},           ValueOption{"-host", 1},       ValueOption{"--host", 1},
-    ValueOption{"-hosts", 1},       ValueOption{"-hostfile", 1},    ValueOption{"--hostfile", 1},  ValueOption{"-f", 1},
-    ValueOption{"-machinefile", 1}, ValueOption{"--machinefile", 1}, ValueOption{"-x", 1},         ValueOption{"-wdir", 1},
-    ValueOption{"--wdir", 1},       ValueOption{"-wd", 1},          ValueOption{"-mca", 2},        ValueOption{"--mca", 2},
-    ValueOption{"-gmca", 2},        ValueOption{"--gmca", 2},       ValueOption{"-genv", 2},       ValueOption{"-env", 2},
-    ValueOption{"-genvlist", 1},    ValueOption{"-envlist", 1},     ValueOption{"-ppn", 1},        ValueOption{"--ppn", 1},
-    ValueOption{"-npernode", 1},    ValueOption{"--npernode", 1},   ValueOption{"--map-by", 1},    ValueOption{"-map-by", 1},
-    ValueOption{"--bind-to", 1},    ValueOption{"-bind-to", 1},     ValueOption{"--rank-by", 1},   ValueOption{"-rank-by", 1},
-    ValueOption{"--output-filename", 1},                            ValueOption{"--prefix", 1},    ValueOption{"--ntasks", 1},
-    ValueOption{"--nodes", 1},      ValueOption{"--partition", 1},  ValueOption{"-p", 1},          ValueOption{"--account", 1},
-    ValueOption{"-A", 1},           ValueOption{"-t", 1},           ValueOption{"--time", 1},      ValueOption{"-J", 1},
-    ValueOption{"--job-name", 1},   ValueOption{"--cpus-per-task", 1}, ValueOption{"--ntasks-per-node", 1},
-    ValueOption{"--mem", 1},        ValueOption{"-o", 1},           ValueOption{"--output", 1},    ValueOption{"-e", 1},
-    ValueOption{"--error", 1},      ValueOption{"-w", 1},           ValueOption{"--nodelist", 1},  ValueOption{"--export", 1},
-    ValueOption{"--mpi", 1},        ValueOption{"-d", 1},           ValueOption{"-a", 1},          ValueOption{"-r", 1},
-    ValueOption{"-g", 1},           ValueOption{"-u", 1},           ValueOption{"-s", 1},          ValueOption{"-k", 1},
-    ValueOption{"-i", 1},           ValueOption{"-m", 1},           ValueOption{"-launcher", 1},   ValueOption{"-iface", 1},
+    ValueOption{"-n", 1},
+    ValueOption{"-np", 1},
+    ValueOption{"--np", 1},
+    ValueOption{"-c", 1},
+    ValueOption{"-N", 1},
+    ValueOption{"-H", 1},
+    ValueOption{"-host", 1},
+    ValueOption{"--host", 1},
+    ValueOption{"-hosts", 1},
+    ValueOption{"-hostfile", 1},
+    ValueOption{"--hostfile", 1},
+    ValueOption{"-f", 1},
+    ValueOption{"-machinefile", 1},
+    ValueOption{"--machinefile", 1},
+    ValueOption{"-x", 1},
+    ValueOption{"-wdir", 1},
+    ValueOption{"--wdir", 1},
+    ValueOption{"-wd", 1},
+    ValueOption{"-mca", 2},
+    ValueOption{"--mca", 2},
+    ValueOption{"-gmca", 2},
+    ValueOption{"--gmca", 2},
+    ValueOption{"-genv", 2},
+    ValueOption{"-env", 2},
+    ValueOption{"-genvlist", 1},
+    ValueOption{"-envlist", 1},
+    ValueOption{"-ppn", 1},
+    ValueOption{"--ppn", 1},
+    ValueOption{"-npernode", 1},
+    ValueOption{"--npernode", 1},
+    ValueOption{"--map-by", 1},
+    ValueOption{"-map-by", 1},
+    ValueOption{"--bind-to", 1},
+    ValueOption{"-bind-to", 1},
+    ValueOption{"--rank-by", 1},
+    ValueOption{"-rank-by", 1},
+    ValueOption{"--output-filename", 1},
+    ValueOption{"--prefix", 1},
+    ValueOption{"--ntasks", 1},
+    ValueOption{"--nodes", 1},
+    ValueOption{"--partition", 1},
+    ValueOption{"-p", 1},
+    ValueOption{"--account", 1},
+    ValueOption{"-A", 1},
+    ValueOption{"-t", 1},
+    ValueOption{"--time", 1},
+    ValueOption{"-J", 1},
+    ValueOption{"--job-name", 1},
+    ValueOption{"--cpus-per-task", 1},
+    ValueOption{"--ntasks-per-node", 1},
+    ValueOption{"--mem", 1},
+    ValueOption{"-o", 1},
+    ValueOption{"--output", 1},
+    ValueOption{"-e", 1},
+    ValueOption{"--error", 1},
+    ValueOption{"-w", 1},
+    ValueOption{"--nodelist", 1},
+    ValueOption{"--export", 1},
+    ValueOption{"--mpi", 1},
+    ValueOption{"-d", 1},
+    ValueOption{"-a", 1},
+    ValueOption{"-r", 1},
+    ValueOption{"-g", 1},
+    ValueOption{"-u", 1},
+    ValueOption{"-s", 1},
+    ValueOption{"-k", 1},
+    ValueOption{"-i", 1},
+    ValueOption{"-m", 1},
+    ValueOption{"-launcher", 1},
+    ValueOption{"-iface", 1},
 };
 
-constexpr std::array<std::string_view, 17> kLaunchers{"mpirun",  "mpiexec", "orterun", "prterun", "prun", "srun",
-                                                      "aprun",   "jsrun",   "ibrun",   "lrun",    "flux", "mpiexec.hydra",
-                                                      "mpirun.openmpi", "mpiexec.openmpi", "mpirun.mpich", "mpiexec.mpich",
-                                                      "mpirun_rsh"};
+constexpr std::array<std::string_view, 17> kLaunchers{
+    "mpirun",         "mpiexec",         "orterun",      "prterun",       "prun",      "srun",
+    "aprun",          "jsrun",           "ibrun",        "lrun",          "flux",      "mpiexec.hydra",
+    "mpirun.openmpi", "mpiexec.openmpi", "mpirun.mpich", "mpiexec.mpich", "mpirun_rsh"};
 
 // Programs that run another one. `values`: bare words that come before it.
 struct Wrapper {
@@ -90,8 +142,8 @@ bool interpreter(std::string_view word) {
 
 bool is_option(std::string_view word) { return word.size() > 1 && word.front() == '-'; }
 
-// "12", "-3", "1e-5", "0x1f", "64k", "10GiB", "8x8x8", "4,4", "1:30:00", "50%": begins with a digit, a sign or a point before one,
-// and has no more than four letters in a row.
+// "12", "-3", "1e-5", "0x1f", "64k", "10GiB", "8x8x8", "4,4", "1:30:00", "50%": begins with a digit, a sign or a point before
+// one, and has no more than four letters in a row.
 bool number(std::string_view word) {
   std::size_t at = 0;
   if (at < word.size() && (word[at] == '-' || word[at] == '+')) ++at;
@@ -202,7 +254,8 @@ std::size_t program_of(std::span<const std::string> words, const ProgramProbe& p
 std::optional<std::size_t> script_of(std::span<const std::string> words, std::size_t at) {
   for (std::size_t i = at + 1; i < words.size(); ++i) {
     const std::string_view word = words[i];
-    if (word == "-c" || word == "-m" || word == "-e" || (shell(words[at]) && is_option(word) && word.ends_with('c'))) return std::nullopt;
+    if (word == "-c" || word == "-m" || word == "-e" || (shell(words[at]) && is_option(word) && word.ends_with('c')))
+      return std::nullopt;
     if (!is_option(word)) return i;
   }
   return std::nullopt;
@@ -225,7 +278,8 @@ CommandIdentity identify(std::span<const std::string> words, const ProgramProbe&
   for (std::size_t i = at + 1; i < words.size(); ++i) {
     // The text of a shell, or the module of an interpreter.
     const std::string_view option = words[i - 1];
-    const bool text_of = interprets && i > at + 1 && is_option(option) && (option.ends_with('c') || option == "-m" || option == "-e");
+    const bool text_of =
+        interprets && i > at + 1 && is_option(option) && (option.ends_with('c') || option == "-m" || option == "-e");
     digest.add(text_of ? masked(words[i]) : kept(words[i]));
   }
   identity.fingerprint = fmt::format("{:016x}", digest.value());
@@ -243,7 +297,8 @@ bool allowed(char c) {
 }  // namespace
 
 bool valid_application(std::string_view name) {
-  return !name.empty() && name.size() <= kMaxName && name.front() != '.' && name.front() != '-' && std::ranges::all_of(name, allowed);
+  return !name.empty() && name.size() <= kMaxName && name.front() != '.' && name.front() != '-' &&
+         std::ranges::all_of(name, allowed);
 }
 
 std::string made_valid(std::string_view name) {

@@ -21,8 +21,8 @@ namespace iez::runs {
 
 // What the file system says of a word.
 struct ProgramProbe {
-  std::function<bool(std::string_view word)> is_program;           // an executable file, found as execvp() does
-  std::function<std::string(std::string_view word)> canonical;     // its whole path, links followed; the word if there is none
+  std::function<bool(std::string_view word)> is_program;        // an executable file, found as execvp() does
+  std::function<std::string(std::string_view word)> canonical;  // its whole path, links followed; the word if there is none
 };
 
 struct CommandIdentity {

@@ -25,9 +25,14 @@ double number_or(const json& from, const char* key, double otherwise) {
 }  // namespace
 
 std::string model_text(const forecast::NextRun& next, std::span<const forecast::RenameRule> rules) {
-  ordered_json out{{"runs", next.runs}, {"ranks", next.ranks},         {"files", next.files.size()},
-                   {"bytes", next.total.count}, {"high", next.total_high.count}, {"templates", ordered_json::array()},
-                   {"renames", ordered_json::array()}, {"notes", ordered_json::array()}};
+  ordered_json out{{"runs", next.runs},
+                   {"ranks", next.ranks},
+                   {"files", next.files.size()},
+                   {"bytes", next.total.count},
+                   {"high", next.total_high.count},
+                   {"templates", ordered_json::array()},
+                   {"renames", ordered_json::array()},
+                   {"notes", ordered_json::array()}};
   for (const forecast::PredictedTemplate& one : next.templates) {
     if (out["templates"].size() == kTemplates) break;
     out["templates"].push_back({{"pattern", said(one.name.pattern())},

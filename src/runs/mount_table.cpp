@@ -21,7 +21,8 @@ std::string unescaped(std::string_view text) {
   std::string out;
   out.reserve(text.size());
   for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\\' && i + 3 < text.size() && std::ranges::all_of(text.substr(i + 1, 3), [](char c) { return c >= '0' && c <= '7'; })) {
+    if (text[i] == '\\' && i + 3 < text.size() &&
+        std::ranges::all_of(text.substr(i + 1, 3), [](char c) { return c >= '0' && c <= '7'; })) {
       const auto digit = [&](std::size_t at) { return static_cast<unsigned>(text[at] - '0'); };
       out += static_cast<char>(digit(i + 1) * 64 + digit(i + 2) * 8 + digit(i + 3));
       i += 3;

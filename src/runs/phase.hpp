@@ -36,10 +36,10 @@ struct FitFacts {
 std::string misfit(const FitFacts& facts, const FitLimits& limits);
 
 struct RunEvent {
-  bool ended_well = true;      // exit status 0
-  bool placed = false;         // by a plan
-  FitFacts facts;              // of a placed run
-  bool plan_made = false;      // there is one for the next run
+  bool ended_well = true;  // exit status 0
+  bool placed = false;     // by a plan
+  FitFacts facts;          // of a placed run
+  bool plan_made = false;  // there is one for the next run
 };
 
 struct Verdict {

@@ -88,7 +88,7 @@ Reservations written_by(const PlanQuestion& question, FileSpace& space) {
 std::string new_plan_id(const PlanQuestion& question) {
   Rng rng(static_cast<std::uint64_t>(question.clock.wall().time_since_epoch().count()) ^
           (static_cast<std::uint64_t>(::getpid()) << 32U) ^ static_cast<std::uint64_t>(question.prediction.id));
-  return plan_text(std::max<std::uint64_t>(1, rng.next()));
+  return plan_text(std::max<std::uint64_t>(1, rng.bits()));
 }
 
 Result<store::Allocation> plan_here(const PlanQuestion& question, const Choice& choice) {
@@ -131,10 +131,10 @@ Result<store::Allocation> mend(const store::Allocation& allocation, const store:
   store::Allocation others = allocation;  // keep their targets
   others.rows.clear();
   for (const store::AllocationRow& row : allocation.rows) {
-    const bool hit = row.state != store::PlanState::expired &&
-                     std::ranges::any_of(row.layouts, [&](const store::StripeLayout& layout) {
-                       return std::ranges::any_of(layout.osts, [&](OstIndex ost) { return bad.contains(ost); });
-                     });
+    const bool hit =
+        row.state != store::PlanState::expired && std::ranges::any_of(row.layouts, [&](const store::StripeLayout& layout) {
+          return std::ranges::any_of(layout.osts, [&](OstIndex ost) { return bad.contains(ost); });
+        });
     if (hit) {
       affected.push_back(row.row);
     } else {

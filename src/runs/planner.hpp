@@ -25,10 +25,10 @@ inline constexpr std::string_view kLocalPlanner = "local";
 struct PlanQuestion {
   const config::Settings& settings;
   const store::Application& application;
-  const store::Prediction& prediction;                          // stored: it has its number
+  const store::Prediction& prediction;  // stored: it has its number
   const std::vector<LayoutMount>& mounts;
   const std::unordered_map<std::string, model::Cluster>& before;  // targets when the run began
-  std::span<const store::FileRow> files;                        // of the run that just ended
+  std::span<const store::FileRow> files;                          // of the run that just ended
   store::Store& store;
   std::string host;
   Clock& clock;

@@ -15,6 +15,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include "base/rng.hpp"
@@ -186,15 +187,17 @@ bool RunLife::State::make_folder() {
       options_.trace_parent.empty() ? (options_.state.empty() ? std::string() : options_.state + "/runs") : options_.trace_parent;
   if (parent.empty()) return false;
   Rng rng(static_cast<std::uint64_t>(now()) ^ (static_cast<std::uint64_t>(::getpid()) << 40U));
-  auto made = RunFolder::make(parent, fmt::format("{:%Y%m%d-%H%M%S}-{}-{:08x}",
-                                                  std::chrono::floor<std::chrono::seconds>(clock_.wall()), ::getpid(),
-                                                  static_cast<std::uint32_t>(rng.next())));
+  auto made =
+      RunFolder::make(parent, fmt::format("{:%Y%m%d-%H%M%S}-{}-{:08x}", std::chrono::floor<std::chrono::seconds>(clock_.wall()),
+                                          ::getpid(), static_cast<std::uint32_t>(rng.bits())));
   if (!made) {
     note(fmt::format("no folder for traces: {}", made.error().message));
     return false;
   }
   folder_.emplace(*std::move(made));
-  if (folder_->leftovers() > 0) note(fmt::format("removed what {} killed before their end left", folder_->leftovers() == 1 ? "a run" : fmt::format("{} runs", folder_->leftovers())));
+  if (folder_->leftovers() > 0)
+    note(fmt::format("removed what {} killed before their end left",
+                     folder_->leftovers() == 1 ? "a run" : fmt::format("{} runs", folder_->leftovers())));
   return true;
 }
 
@@ -246,7 +249,8 @@ Result<void> RunLife::State::take_plan() {
     IEZ_TRY(const input::UniqueFd lock, lock_file(lock_path()));
     // Another run may have planned meanwhile.
     if (!find_plan()) return fail(Errc::not_found, "the plan was taken back");
-    if (const auto mended = mend_plan(); !mended) note(fmt::format("the plan could not be looked over: {}", mended.error().message));
+    if (const auto mended = mend_plan(); !mended)
+      note(fmt::format("the plan could not be looked over: {}", mended.error().message));
     if (!find_plan()) return fail(Errc::not_found, "the plan was taken back");
     const auto reader = plan::PlanReader::open(own_plan());
     if (!reader || reader->info().id != plan_number(allocation_->plan) || reader->info().created_ns != allocation_->made_ns) {

@@ -57,9 +57,9 @@ struct RunReport {
   std::uint64_t placed = 0;     // layouts applied
   std::optional<double> accuracy;
   bool recorded = false;
-  bool given_up = false;      // the plan
-  std::string next_plan;      // for the next run; empty: none
-  std::string planner;        // of it: "local", or the coordinator
+  bool given_up = false;  // the plan
+  std::string next_plan;  // for the next run; empty: none
+  std::string planner;    // of it: "local", or the coordinator
   std::uint64_t next_files = 0;
   double ost_cost_after = 0;  // of the next plan
   std::vector<std::string> notes;
