@@ -50,6 +50,8 @@ CommandLine::CommandLine() : app_("iez: an end-to-end I/O control plane for Lust
   add_layout();
   add_place();
   add_plan();
+  add_application();
+  add_store();
   add_contention();
   add_advise();
   add_tune();

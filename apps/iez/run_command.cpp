@@ -1,6 +1,5 @@
 #include "run_command.hpp"
 
-#include <pwd.h>
 #include <unistd.h>
 
 #include <array>
@@ -21,8 +20,8 @@
 #include "program_file.hpp"
 #include "runs/identity.hpp"
 #include "runs/run_life.hpp"
+#include "store_command.hpp"
 #include "table.hpp"
-#include "user_name.hpp"
 
 namespace iez::cli {
 
@@ -162,7 +161,7 @@ Result<void> run_run(const RunCommandOptions& options, Context& context) {
   }
   run.application = application;
   run.fingerprint = identity.fingerprint;
-  run.owner = user_name();
+  run.owner = current_user();
   run.uid = static_cast<std::uint32_t>(::getuid());
   run.host = host_name();
   run.command = options.command;
