@@ -60,6 +60,8 @@ CommandLine::CommandLine() : app_("iez: an end-to-end I/O control plane for Lust
   add_sim();
   add_repro();
   add_inject();
+  add_serve();
+  add_token();
   add_lab();
   add_bench();
   add_completion();

@@ -31,6 +31,7 @@
 #include "plan_command.hpp"
 #include "repro.hpp"
 #include "run_command.hpp"
+#include "serve_command.hpp"
 #include "sim_compare.hpp"
 #include "sim_list.hpp"
 #include "sim_run.hpp"
@@ -121,6 +122,8 @@ class CommandLine {
   void add_sim();
   void add_repro();
   void add_inject();
+  void add_serve();
+  void add_token();
   void add_lab();
   void add_lab_up(CLI::App& command);
   void add_bench();
@@ -176,6 +179,8 @@ class CommandLine {
   SimShowOptions sim_show_;
   ReproOptions repro_;
   InjectOptions inject_;
+  ServeOptions serve_;
+  TokenOptions token_;
   LabUpOptions lab_up_;
   LabDownOptions lab_down_;
   LabStatusOptions lab_status_;

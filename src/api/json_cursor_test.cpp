@@ -90,7 +90,7 @@ TEST(JsonCursor, BoundsDepthAndTexts) {
   EXPECT_FALSE(accepts(std::string(65, '[') + std::string(65, ']')));
   JsonCursor json(R"("1234")");
   EXPECT_EQ(json.text(3), "");
-  EXPECT_EQ(json.finish().error().message, "at byte 6: a text of more than 3 bytes");
+  EXPECT_EQ(json.finish().error().message, "at byte 5: a text of more than 3 bytes");
   JsonCursor escaped("\"\\u00e9\"");
   EXPECT_EQ(escaped.text(2), "\xC3\xA9");
   JsonCursor tight("\"\\u00e9\"");

@@ -10,9 +10,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/result.hpp"
 #include "base/units.hpp"
@@ -32,8 +32,8 @@ class Publisher {
  public:
   enum class Sent { yes, dropped };
   struct Heard {
-    std::optional<RateRequest> request;
-    bool woken = false;  // wake_fd can be read
+    std::vector<RateRequest> requests;  // in order
+    bool woken = false;                 // wake_fd can be read
   };
   struct Counters {
     std::uint64_t connections = 0;  // made, with the handshake
