@@ -44,11 +44,14 @@ CommandLine::CommandLine() : app_("iez: an end-to-end I/O control plane for Lust
   app_.footer("'iez COMMAND --help' tells more; so do the man pages iez(1), iez-status(1), ...");
   add_choice(app_, "--log-level", log_.level, kLevels, "Least severe message to write on stderr (default: warning)");
   add_choice(app_, "--log-format", log_.format, kFormats, "text for people, json for collectors: one object a line");
+  add_run();
   add_status();
   add_top();
   add_layout();
   add_place();
   add_plan();
+  add_application();
+  add_store();
   add_contention();
   add_advise();
   add_tune();

@@ -33,11 +33,13 @@
 #include "place.hpp"
 #include "plan_command.hpp"
 #include "repro.hpp"
+#include "run_command.hpp"
 #include "serve_command.hpp"
 #include "sim_compare.hpp"
 #include "sim_list.hpp"
 #include "sim_run.hpp"
 #include "status.hpp"
+#include "store_command.hpp"
 #include "top.hpp"
 #include "trace_command.hpp"
 #include "tune.hpp"
@@ -109,7 +111,11 @@ class CommandLine {
   void add_top();
   void add_layout();
   void add_place();
+  void add_run();
   void add_plan();
+  static void add_store_flags(CLI::App& command, StoreOptions& options);
+  void add_store();
+  void add_application();
   void add_contention();
   void add_advise();
   void add_tune();
@@ -155,9 +161,18 @@ class CommandLine {
   LayoutSetOptions set_;
   PlaceOptions place_;
   std::string explained_;
+  RunCommandOptions run_;
   PlanCompileOptions plan_compile_;
   PlanShowOptions plan_show_;
   PlanCheckOptions plan_check_;
+  StoreOptions db_show_;
+  DbExportOptions db_export_;
+  DbImportOptions db_import_;
+  StoreOptions db_check_;
+  DbMigrateOptions db_migrate_;
+  AppListOptions app_list_;
+  AppShowOptions app_show_;
+  AppForgetOptions app_forget_;
   ContentionOptions contention_;
   AdviseOptions advise_;
   TuneOptions tune_;

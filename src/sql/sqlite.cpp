@@ -7,9 +7,10 @@
 
 namespace iez::sql {
 
-Result<std::unique_ptr<Database>> Database::open(const std::string& path, Durability durability) {
+Result<std::unique_ptr<Database>> Database::open(const std::string& path, const OpenOptions& options) {
   sqlite3* handle = nullptr;
-  const int code = sqlite3_open_v2(path.c_str(), &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
+  const int code =
+      sqlite3_open_v2(path.c_str(), &handle, SQLITE_OPEN_READWRITE | (options.create ? SQLITE_OPEN_CREATE : 0), nullptr);
   if (code != SQLITE_OK) {
     std::string message = fmt::format("{}: {}", path, handle != nullptr ? sqlite3_errmsg(handle) : sqlite3_errstr(code));
     sqlite3_close(handle);
@@ -17,9 +18,11 @@ Result<std::unique_ptr<Database>> Database::open(const std::string& path, Durabi
   }
   std::unique_ptr<Database> database(new Database(handle));
   // A leftover reader, such as somebody's sqlite3 shell, must not make requests fail at once.
-  sqlite3_busy_timeout(handle, 2000);
-  database->run(durability == Durability::machine ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = OFF");
-  database->run("PRAGMA journal_mode = WAL; PRAGMA temp_store = MEMORY");
+  sqlite3_busy_timeout(handle, static_cast<int>(options.patience.count()));
+  sqlite3_extended_result_codes(handle, 1);
+  database->run(options.durability == Durability::machine ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = OFF");
+  database->run(options.write_ahead_log ? "PRAGMA journal_mode = WAL" : "PRAGMA journal_mode = DELETE");
+  database->run("PRAGMA temp_store = MEMORY");
   if (std::string failure = database->take_failure(); !failure.empty()) {
     return fail(Errc::io, fmt::format("{}: {}", path, failure));
   }
@@ -51,6 +54,8 @@ std::string Database::take_failure() { return std::exchange(failure_, {}); }
 
 std::uint64_t Database::changes() const { return static_cast<std::uint64_t>(sqlite3_changes64(handle_)); }
 
+std::int64_t Database::last_id() const { return sqlite3_last_insert_rowid(handle_); }
+
 sqlite3_stmt* Database::prepare(std::string_view sql) {
   if (const auto known = statements_.find(sql); known != statements_.end()) return known->second;
   sqlite3_stmt* statement = nullptr;
@@ -65,7 +70,9 @@ sqlite3_stmt* Database::prepare(std::string_view sql) {
 }
 
 void Database::note(int code, std::string_view sql) {
-  if (failure_.empty()) failure_ = fmt::format("{} ({}) in: {}", sqlite3_errmsg(handle_), code, sql);
+  if (!failure_.empty()) return;
+  failure_ = fmt::format("{} ({}) in: {}", sqlite3_errmsg(handle_), code, sql);
+  failure_code_ = code;
 }
 
 Query::Query(Database& database, std::string_view sql) : database_(database), sql_(sql), statement_(database.prepare(sql)) {
@@ -103,6 +110,32 @@ std::vector<std::byte> Query::bytes(int column) const {
 }
 
 bool Query::is_null(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
+
+int Query::columns() const { return statement_ == nullptr ? 0 : sqlite3_column_count(statement_); }
+
+Query::Kind Query::kind(int column) const {
+  switch (sqlite3_column_type(statement_, column)) {
+    case SQLITE_NULL:
+      return Kind::null;
+    case SQLITE_INTEGER:
+      return Kind::integer;
+    case SQLITE_FLOAT:
+      return Kind::real;
+    default:
+      return Kind::bytes;
+  }
+}
+
+std::string_view Query::view(int column) const {
+  const auto* const data = static_cast<const char*>(sqlite3_column_blob(statement_, column));
+  if (data == nullptr) return {};
+  return {data, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column))};
+}
+
+void Query::bind_null() {
+  if (statement_ == nullptr) return;
+  if (const int code = sqlite3_bind_null(statement_, ++bound_); code != SQLITE_OK) database_.note(code, sql_);
+}
 
 void Query::bind(std::int64_t value) {
   if (statement_ == nullptr) return;

@@ -9,6 +9,7 @@
 // Thread safety: none.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -28,10 +29,21 @@ namespace iez::sql {
 // What a commit outlives.
 enum class Durability : std::uint8_t { process, machine };
 
+struct OpenOptions {
+  Durability durability = Durability::machine;
+  // The write-ahead log needs memory that all users share: on a file system that several hosts mount, a journal does not.
+  bool write_ahead_log = true;
+  bool create = true;
+  std::chrono::milliseconds patience{2000};  // for another writer
+};
+
 class Database {
  public:
   // Made if it is not there, with the mode that the umask leaves.
-  [[nodiscard]] static Result<std::unique_ptr<Database>> open(const std::string& path, Durability durability);
+  [[nodiscard]] static Result<std::unique_ptr<Database>> open(const std::string& path, Durability durability) {
+    return open(path, OpenOptions{.durability = durability});
+  }
+  [[nodiscard]] static Result<std::unique_ptr<Database>> open(const std::string& path, const OpenOptions& options);
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
@@ -45,8 +57,10 @@ class Database {
   // The first failure since the last call; empty: none.
   std::string take_failure();
   bool failed() const { return !failure_.empty(); }
+  int failure_code() const { return failure_code_; }  // of SQLite, extended; of the failure that is there, or was taken last
 
   std::uint64_t changes() const;  // rows that the last statement changed
+  std::int64_t last_id() const;   // of the row that was added last
 
  private:
   friend class Query;
@@ -57,6 +71,7 @@ class Database {
   sqlite3* handle_;
   std::map<std::string, sqlite3_stmt*, std::less<>> statements_;
   std::string failure_;
+  int failure_code_ = 0;
 };
 
 // One run of a statement. Values are bound in order. REQUIRES: no other Query of the same text lives; texts and bytes outlive it.
@@ -82,7 +97,14 @@ class Query {
   std::vector<std::byte> bytes(int column) const;
   bool is_null(int column) const;
 
- private:
+  // As the row has it; texts and bytes are valid until the next row.
+  enum class Kind : std::uint8_t { null, integer, real, bytes };
+  int columns() const;
+  Kind kind(int column) const;
+  std::string_view view(int column) const;
+
+  void bind_null();
+
   void bind(std::uint64_t value) { bind(static_cast<std::int64_t>(value)); }
   void bind(std::uint32_t value) { bind(std::int64_t{value}); }
   void bind(std::int64_t value);
@@ -93,6 +115,7 @@ class Query {
   void bind(std::span<const std::byte> value);
   void bind(const std::vector<std::byte>& value) { bind(std::span(value)); }
 
+ private:
   Database& database_;
   std::string_view sql_;
   sqlite3_stmt* statement_;

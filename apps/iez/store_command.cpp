@@ -1,0 +1,349 @@
+#include "store_command.hpp"
+
+#include <fcntl.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+#include "config/settings.hpp"
+#include "input/byte_stream.hpp"
+#include "json.hpp"
+#include "store/store.hpp"
+#include "table.hpp"
+#include "text_file.hpp"
+
+namespace iez::cli {
+
+namespace {
+
+std::string time_text(std::int64_t nanoseconds) {
+  if (nanoseconds == 0) return "never";
+  return fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", fmt::gmtime(static_cast<std::time_t>(nanoseconds / 1'000'000'000)));
+}
+
+std::string percent_text(const std::optional<double>& value) { return value ? fmt::format("{:.1f} %", *value) : "-"; }
+
+// One that is not there is told, and not made: these commands look.
+Result<std::unique_ptr<store::Store>> open_store(const StoreOptions& options, Context& context, bool create = false) {
+  IEZ_TRY(const std::string url, store_url(options.store));
+  store::OpenOptions opening;
+  opening.create = create;
+  auto opened = store::Store::open(url, context.clock, opening);
+  if (!opened && opened.error().code == Errc::not_found) {
+    return with_context(std::move(opened).error(), "no interaction database yet; `iez run` makes one");
+  }
+  return opened;
+}
+
+Result<store::Application> application_named(store::Store& store, const std::string& owner, const std::string& name) {
+  IEZ_TRY(auto found, store.find_application(owner, name));
+  if (found) return *std::move(found);
+  IEZ_TRY(const auto all, store.applications(owner));
+  std::vector<std::string_view> names;
+  names.reserve(all.size());
+  for (const auto& one : all) names.push_back(one.application.name);
+  std::string message = fmt::format("there is no application '{}' of {}", text::printable(name), text::printable(owner));
+  if (const auto near = text::nearest(name, names)) message += fmt::format("; is '{}' meant?", text::printable(*near));
+  return fail(Errc::not_found, std::move(message));
+}
+
+ordered_json run_json(const store::Run& run) {
+  return {{"key", run.key},
+          {"started_ns", run.started_ns},
+          {"ended_ns", run.ended_ns},
+          {"mode", to_string(run.mode)},
+          {"command", run.command},
+          {"host", run.host},
+          {"job", run.job},
+          {"ranks", run.ranks},
+          {"processes", run.processes},
+          {"exit_status", run.exit_status},
+          {"plan", run.plan.empty() ? ordered_json(nullptr) : ordered_json(run.plan)},
+          {"files", run.files},
+          {"files_kept", run.files_kept},
+          {"written", run.written.count},
+          {"read", run.read.count},
+          {"planned", run.planned},
+          {"unplanned", run.unplanned},
+          {"misses", run.misses},
+          {"accuracy", or_null(run.accuracy)},
+          {"accuracy_by_weight", or_null(run.by_weight)},
+          {"foretold", run.foretold},
+          {"met", run.met}};
+}
+
+// The model as JSON, if it is that; else as text.
+ordered_json model_json(const std::string& model) {
+  if (model.empty()) return nullptr;
+  ordered_json parsed = ordered_json::parse(model, nullptr, false);
+  return parsed.is_discarded() ? ordered_json(model) : parsed;
+}
+
+// What the model says of its templates, a line each; what has another shape is left out.
+std::string model_text(const ordered_json& model) {
+  std::string out;
+  if (!model.is_object() || !model.contains("templates") || !model["templates"].is_array()) return out;
+  for (const ordered_json& one : model["templates"]) {
+    if (one.is_string()) out += fmt::format("  {}\n", text::printable(one.get<std::string>()));
+    if (!one.is_object() || !one.contains("name") || !one["name"].is_string()) continue;
+    out += fmt::format("  {}", text::printable(one["name"].get<std::string>()));
+    if (one.contains("files") && one["files"].is_number_unsigned())
+      out += ", " + counted(one["files"].get<std::size_t>(), "file");
+    if (one.contains("bytes") && one["bytes"].is_number_unsigned())
+      out += ", " + to_string(Bytes{one["bytes"].get<std::uint64_t>()});
+    out += '\n';
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<std::string> store_url(const std::string& flag) {
+  if (!flag.empty()) return flag;
+  const config::SettingsSources sources = config::default_sources();
+  IEZ_TRY(const config::Settings settings, config::load_settings(sources));
+  if (!settings.store.url.empty()) return settings.store.url;
+  IEZ_TRY(const std::string folder, config::state_folder(sources));
+  return store::default_store_url(folder);
+}
+
+std::string current_user() {
+  std::array<char, 4096> buffer{};
+  passwd entry{};
+  passwd* found = nullptr;
+  const uid_t uid = geteuid();
+  if (getpwuid_r(uid, &entry, buffer.data(), buffer.size(), &found) == 0 && found != nullptr) return found->pw_name;
+  return fmt::format("{}", uid);
+}
+
+Result<void> run_db_show(const StoreOptions& options, Context& context) {
+  IEZ_TRY(const auto store, open_store(options, context));
+  IEZ_TRY(const store::StoreInfo info, store->info());
+  IEZ_TRY(const auto applications, store->applications());
+  if (options.json) {
+    ordered_json json{{"url", info.url},
+                      {"engine", info.engine},
+                      {"schema", info.schema},
+                      {"revision", info.revision},
+                      {"bytes", info.bytes},
+                      {"runs", info.runs},
+                      {"files", info.files},
+                      {"misses", info.misses},
+                      {"models", info.models},
+                      {"predictions", info.predictions},
+                      {"predicted", info.predicted},
+                      {"allocations", info.allocations},
+                      {"allocated", info.allocated},
+                      {"applications", ordered_json::array()}};
+    for (const auto& one : applications) {
+      json["applications"].push_back({{"owner", one.application.owner}, {"name", one.application.name}, {"runs", one.runs}});
+    }
+    return print(to_line(json));
+  }
+  std::string out = fmt::format("{}: {}, schema {}, revision {}, {}\n", text::printable(info.url), info.engine, info.schema,
+                                info.revision, to_string(Bytes{info.bytes}));
+  Table table({{.title = "WHAT"}, {.title = "RECORDS", .align = Align::right}, {.title = "ROWS", .align = Align::right}});
+  table.add({{"applications"}, {fmt::format("{}", info.applications)}, {"-"}});
+  table.add({{"runs, with files"}, {fmt::format("{}", info.runs)}, {fmt::format("{}", info.files)}});
+  table.add({{"misses"}, {"-"}, {fmt::format("{}", info.misses)}});
+  table.add({{"models"}, {fmt::format("{}", info.models)}, {"-"}});
+  table.add({{"predictions"}, {fmt::format("{}", info.predictions)}, {fmt::format("{}", info.predicted)}});
+  table.add({{"allocations"}, {fmt::format("{}", info.allocations)}, {fmt::format("{}", info.allocated)}});
+  return print(out + table.render(context.terminal, true));
+}
+
+Result<void> run_db_export(const DbExportOptions& options, Context& context) {
+  IEZ_TRY(const auto store, open_store(options.common, context));
+  IEZ_TRY(auto output, TextOutput::create(options.output));
+  IEZ_CHECK(store->export_lines([&](std::string_view line) { return output.write(line); }));
+  return output.finish();
+}
+
+Result<void> run_db_import(const DbImportOptions& options, Context& context) {
+  const bool standard = options.input == kStandardStream;
+  const std::string origin = standard ? "standard input" : options.input;
+  input::UniqueFd fd(standard ? ::dup(STDIN_FILENO) : ::open(options.input.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd) return fail_errno(errno, text::printable(origin));
+  const auto stream = input::file_stream(std::move(fd), origin);
+  IEZ_TRY(const auto store, open_store(options.common, context, true));
+  IEZ_TRY(const store::Imported done, store->import_lines(*stream, text::printable(origin)));
+  if (options.common.json) {
+    return print(to_line({{"lines", done.lines},
+                          {"applications", done.applications},
+                          {"runs", done.runs},
+                          {"predictions", done.predictions},
+                          {"allocations", done.allocations},
+                          {"present", done.present}}));
+  }
+  return print(fmt::format("{}: {}, {}, {}, {} added; {} there already\n", text::printable(origin),
+                           counted(done.applications, "application"), counted(done.runs, "run"),
+                           counted(done.predictions, "prediction"), counted(done.allocations, "allocation"), done.present));
+}
+
+Result<void> run_db_check(const StoreOptions& options, Context& context) {
+  IEZ_TRY(const auto store, open_store(options, context));
+  IEZ_TRY(const auto wrong, store->check());
+  IEZ_TRY(const store::StoreInfo info, store->info());
+  if (options.json) {
+    IEZ_CHECK(print(to_line({{"url", info.url}, {"whole", wrong.empty()}, {"problems", wrong}})));
+  } else {
+    for (const std::string& problem : wrong) IEZ_CHECK(print(text::printable(problem) + '\n'));
+    if (wrong.empty()) {
+      IEZ_CHECK(print(fmt::format("{}: whole: {}, {} of runs, {} of plans\n", text::printable(info.url),
+                                  counted(info.applications, "application"), counted(info.files, "file row"),
+                                  counted(info.allocated, "row"))));
+    }
+  }
+  if (wrong.empty()) return {};
+  return fail(Errc::parse, fmt::format("{}: {}; `iez db export` what can be saved, and import it into a new database",
+                                       text::printable(info.url), counted(wrong.size(), "problem")));
+}
+
+Result<void> run_db_migrate(const DbMigrateOptions& options, Context& context) {
+  IEZ_TRY(const std::string url, store_url(options.common.store));
+  IEZ_TRY(const store::Migration done, store::migrate(url, options.dry_run, context.clock));
+  if (options.common.json) {
+    return print(to_line({{"from", done.from}, {"to", done.to}, {"dry_run", options.dry_run}, {"steps", done.steps}}));
+  }
+  std::string out;
+  if (done.from == done.to) {
+    out = fmt::format("schema version {}: nothing to do\n", done.to);
+  } else {
+    out = fmt::format("schema version {} {} {}\n", done.from, options.dry_run ? "would become" : "became", done.to);
+    for (const std::string& step : done.steps) out += fmt::format("  {}\n", step);
+  }
+  return print(out);
+}
+
+Result<void> run_app_list(const AppListOptions& options, Context& context) {
+  IEZ_TRY(const auto store, open_store(options.common, context));
+  IEZ_TRY(const auto all, store->applications(options.all ? "" : current_user()));
+  if (options.common.json) {
+    ordered_json list = ordered_json::array();
+    for (const auto& one : all) {
+      list.push_back({{"owner", one.application.owner},
+                      {"name", one.application.name},
+                      {"fingerprint",
+                       one.application.fingerprint.empty() ? ordered_json(nullptr) : ordered_json(one.application.fingerprint)},
+                      {"runs", one.runs},
+                      {"last_run_ns", one.last_run_ns == 0 ? ordered_json(nullptr) : ordered_json(one.last_run_ns)},
+                      {"predictions", one.predictions},
+                      {"allocations", one.allocations},
+                      {"file_rows", one.file_rows},
+                      {"waiting", one.waiting}});
+    }
+    return print(to_line({{"applications", std::move(list)}}));
+  }
+  Table table({{.title = "APPLICATION"},
+               {.title = "OWNER"},
+               {.title = "RUNS", .align = Align::right},
+               {.title = "LAST RUN"},
+               {.title = "PLANS", .align = Align::right},
+               {.title = "FILES WAITING", .align = Align::right}});
+  for (const auto& one : all) {
+    table.add({{one.application.name},
+               {one.application.owner},
+               {fmt::format("{}", one.runs)},
+               {time_text(one.last_run_ns)},
+               {fmt::format("{}", one.allocations)},
+               {fmt::format("{}", one.waiting)}});
+  }
+  return print(table.render(context.terminal, !options.no_header));
+}
+
+Result<void> run_app_show(const AppShowOptions& options, Context& context) {
+  IEZ_TRY(const auto store, open_store(options.common, context));
+  IEZ_TRY(const store::Application app,
+          application_named(*store, options.owner.empty() ? current_user() : options.owner, options.name));
+  IEZ_TRY(const auto runs, store->runs(app.id, options.limit));
+  IEZ_TRY(const auto prediction, store->latest_prediction(app.id));
+  IEZ_TRY(const auto allocation, store->latest_allocation(app.id));
+  const ordered_json model = prediction ? model_json(prediction->model) : ordered_json(nullptr);
+  if (options.common.json) {
+    ordered_json json{{"owner", app.owner},
+                      {"name", app.name},
+                      {"fingerprint", app.fingerprint.empty() ? ordered_json(nullptr) : ordered_json(app.fingerprint)},
+                      {"prediction", nullptr},
+                      {"allocation", nullptr},
+                      {"runs", ordered_json::array()}};
+    if (prediction) {
+      json["prediction"] = {{"key", prediction->key},
+                            {"made_ns", prediction->made_ns},
+                            {"ranks", prediction->ranks},
+                            {"rows", prediction->row_count},
+                            {"bytes", prediction->bytes.count},
+                            {"accuracy", or_null(prediction->accuracy)},
+                            {"model", model}};
+    }
+    if (allocation) {
+      json["allocation"] = {{"key", allocation->key},         {"plan", allocation->plan},
+                            {"made_ns", allocation->made_ns}, {"planner", allocation->planner},
+                            {"policy", allocation->policy},   {"file_system", allocation->file_system},
+                            {"rows", allocation->row_count},  {"planned", allocation->planned},
+                            {"created", allocation->created}, {"expired", allocation->expired}};
+    }
+    for (const store::Run& run : runs) json["runs"].push_back(run_json(run));
+    return print(to_line(json));
+  }
+  std::string out = fmt::format("{} of {}\n", text::printable(app.name), text::printable(app.owner));
+  if (prediction) {
+    out += fmt::format("prediction of {}: {}, {}; it would have foretold the last run by {}\n", time_text(prediction->made_ns),
+                       counted(prediction->row_count, "row"), to_string(prediction->bytes), percent_text(prediction->accuracy));
+    out += model_text(model);
+  } else {
+    out += "no prediction yet: it needs a run that is recorded\n";
+  }
+  if (allocation) {
+    out += fmt::format("plan {} of {} by {} ({}): {} to be created, {} created, {} expired\n", text::printable(allocation->plan),
+                       time_text(allocation->made_ns), text::printable(allocation->planner), text::printable(allocation->policy),
+                       allocation->planned, allocation->created, allocation->expired);
+  }
+  Table table({{.title = "RUN"},
+               {.title = "MODE"},
+               {.title = "STATUS", .align = Align::right},
+               {.title = "RANKS", .align = Align::right},
+               {.title = "FILES", .align = Align::right},
+               {.title = "WRITTEN", .align = Align::right},
+               {.title = "PLANNED", .align = Align::right},
+               {.title = "UNPLANNED", .align = Align::right},
+               {.title = "FORETOLD", .align = Align::right},
+               {.title = "COMMAND"}});
+  for (const store::Run& run : runs) {
+    table.add({{time_text(run.started_ns)},
+               {std::string(to_string(run.mode))},
+               {fmt::format("{}", run.exit_status)},
+               {fmt::format("{}", run.ranks)},
+               {fmt::format("{}", run.files)},
+               {to_string(run.written)},
+               {fmt::format("{}", run.planned)},
+               {fmt::format("{}", run.unplanned)},
+               {percent_text(run.accuracy)},
+               {run.command.size() <= 60 ? run.command : run.command.substr(0, 57) + "..."}});
+  }
+  return print(out + table.render(context.terminal, true));
+}
+
+Result<void> run_app_forget(const AppForgetOptions& options, Context& context) {
+  IEZ_TRY(const auto store, open_store(options.common, context));
+  IEZ_TRY(const store::Application app, application_named(*store, current_user(), options.name));
+  IEZ_TRY(const store::Forgotten gone, store->forget(app.id));
+  if (options.common.json) {
+    return print(to_line({{"name", app.name},
+                          {"runs", gone.runs},
+                          {"files", gone.files},
+                          {"predictions", gone.predictions},
+                          {"allocations", gone.allocations}}));
+  }
+  return print(fmt::format("{}: removed, with {}, {}, {} and {}\n", text::printable(app.name), counted(gone.runs, "run"),
+                           counted(gone.files, "file row"), counted(gone.predictions, "prediction"),
+                           counted(gone.allocations, "allocation")));
+}
+
+}  // namespace iez::cli

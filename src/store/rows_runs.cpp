@@ -1,0 +1,156 @@
+#include "store/core.hpp"
+#include "store/rows.hpp"
+
+namespace iez::store {
+
+Outcome<std::optional<Application>> select_application(Session& session, std::string_view owner, std::string_view name) {
+  std::optional<Application> found;
+  IEZ_CHECK(session.query("SELECT id, owner, name, fingerprint, created_ns FROM applications WHERE owner = ? AND name = ?",
+                          values(owner, name), [&](const Row& row) {
+                            found = Application{.id = row.integer(0),
+                                                .owner = row.text(1),
+                                                .name = row.text(2),
+                                                .fingerprint = row.text(3),
+                                                .created_ns = row.integer(4)};
+                          }));
+  return found;
+}
+
+Outcome<Application> ensure_application(Session& session, const Application& application) {
+  IEZ_TRY(auto found, select_application(session, application.owner, application.name));
+  if (!found) {
+    // Of two at once, one waits for the other here, and finds its row then.
+    const std::string sql =
+        expand("{ignore} INTO applications (owner, name, fingerprint, created_ns) VALUES (?, ?, ?, ?)", session.dialect());
+    IEZ_CHECK(session.run(sql, values(application.owner, application.name, application.fingerprint, application.created_ns)));
+    IEZ_TRY(found, select_application(session, application.owner, application.name));
+    if (!found) return refused(fail(Errc::io, "the application was not stored"));
+  }
+  if (!application.fingerprint.empty() && found->fingerprint != application.fingerprint) {
+    IEZ_CHECK(session.run("UPDATE applications SET fingerprint = ? WHERE id = ?", values(application.fingerprint, found->id)));
+    found->fingerprint = application.fingerprint;
+  }
+  return *std::move(found);
+}
+
+Outcome<std::optional<Id>> run_by_key(Session& session, std::string_view key) {
+  return session.number("SELECT id FROM runs WHERE run_key = ?", values(key));
+}
+
+Outcome<Id> insert_run(Session& session, const Run& run, std::span<const FileRow> files, std::span<const Miss> misses) {
+  Bytes written;
+  Bytes read;
+  for (const FileRow& file : files) {
+    written += file.written;
+    read += file.read;
+  }
+  IEZ_CHECK(
+      session.run("INSERT INTO runs (run_key, application, started_ns, ended_ns, command, host, uid, job, ranks, processes, "
+                  "mode, exit_status, "
+                  "plan, files, written, bytes_read, misses, planned, unplanned, accuracy, by_weight, foretold, met, kept) "
+                  "VALUES (?, ?, ?, ?, ?, "
+                  "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)",
+                  values(run.key, run.application, run.started_ns, run.ended_ns, run.command, run.host, run.uid, run.job,
+                         run.ranks, run.processes, std::int64_t{run.mode == RunMode::place}, run.exit_status, run.plan,
+                         std::uint64_t{files.size()}, written, read, std::uint64_t{misses.size()}, run.planned, run.unplanned,
+                         run.accuracy, run.by_weight, run.foretold, run.met)));
+  const Id id = session.last_id();
+  Batch rows(
+      session,
+      "INSERT INTO files (run, number, name, renamed, written, bytes_read, stripe_count, stripe_size, writer_rank, writers, "
+      "created) VALUES ",
+      11);
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const FileRow& file = files[i];
+    IEZ_CHECK(rows.add(values(id, std::uint64_t{i}, file.name, file.renamed, file.written, file.read, file.stripe_count,
+                              file.stripe_size, file.rank, file.ranks, file.created)));
+  }
+  IEZ_CHECK(rows.flush());
+  Batch missed(session, "INSERT INTO misses (run, number, name, why) VALUES ", 4);
+  for (std::size_t i = 0; i < misses.size(); ++i) {
+    IEZ_CHECK(missed.add(values(id, std::uint64_t{i}, misses[i].name, misses[i].why)));
+  }
+  IEZ_CHECK(missed.flush());
+  return id;
+}
+
+Outcome<void> drop_old_files(Session& session, Id application, std::uint32_t keep) {
+  std::vector<Id> old;
+  std::uint32_t seen = 0;
+  IEZ_CHECK(session.query("SELECT id FROM runs WHERE application = ? AND kept = 1 ORDER BY started_ns DESC, id DESC",
+                          values(application), [&](const Row& row) {
+                            if (++seen > keep) old.push_back(row.integer(0));
+                          }));
+  for (const Id run : old) {
+    IEZ_CHECK(session.run("DELETE FROM files WHERE run = ?", values(run)));
+    IEZ_CHECK(session.run("DELETE FROM misses WHERE run = ?", values(run)));
+    IEZ_CHECK(session.run("UPDATE runs SET kept = 0 WHERE id = ?", values(run)));
+  }
+  return {};
+}
+
+Outcome<std::vector<Run>> select_runs(Session& session, std::string_view where, std::span<const Value> bound) {
+  std::string sql =
+      "SELECT id, run_key, application, started_ns, ended_ns, command, host, uid, job, ranks, processes, mode, exit_status, "
+      "plan, "
+      "files, written, bytes_read, misses, planned, unplanned, accuracy, by_weight, foretold, met, kept FROM runs ";
+  sql += where;
+  std::vector<Run> runs;
+  IEZ_CHECK(session.query(sql, bound, [&](const Row& row) {
+    runs.push_back({.id = row.integer(0),
+                    .key = row.text(1),
+                    .application = row.integer(2),
+                    .started_ns = row.integer(3),
+                    .ended_ns = row.integer(4),
+                    .command = row.text(5),
+                    .host = row.text(6),
+                    .uid = row.small(7),
+                    .job = row.text(8),
+                    .ranks = row.small(9),
+                    .processes = row.small(10),
+                    .mode = row.flag(11) ? RunMode::place : RunMode::learn,
+                    .exit_status = static_cast<std::int32_t>(row.integer(12)),
+                    .plan = row.text(13),
+                    .files = row.number(14),
+                    .written = row.size(15),
+                    .read = row.size(16),
+                    .misses = row.number(17),
+                    .planned = row.number(18),
+                    .unplanned = row.number(19),
+                    .accuracy = row.maybe_real(20),
+                    .by_weight = row.maybe_real(21),
+                    .foretold = row.number(22),
+                    .met = row.number(23),
+                    .files_kept = row.flag(24) ? row.number(14) : 0});
+  }));
+  return runs;
+}
+
+Outcome<std::vector<FileRow>> select_files(Session& session, Id run) {
+  std::vector<FileRow> files;
+  IEZ_CHECK(
+      session.query("SELECT name, renamed, written, bytes_read, stripe_count, stripe_size, writer_rank, writers, created FROM "
+                    "files WHERE run = ? "
+                    "ORDER BY number",
+                    values(run), [&](const Row& row) {
+                      files.push_back({.name = row.text(0),
+                                       .renamed = row.text(1),
+                                       .written = row.size(2),
+                                       .read = row.size(3),
+                                       .stripe_count = row.small(4),
+                                       .stripe_size = row.size(5),
+                                       .rank = static_cast<std::int32_t>(row.integer(6)),
+                                       .ranks = row.small(7),
+                                       .created = row.flag(8)});
+                    }));
+  return files;
+}
+
+Outcome<std::vector<Miss>> select_misses(Session& session, Id run) {
+  std::vector<Miss> misses;
+  IEZ_CHECK(session.query("SELECT name, why FROM misses WHERE run = ? ORDER BY number", values(run),
+                          [&](const Row& row) { misses.push_back({.name = row.text(0), .why = row.text(1)}); }));
+  return misses;
+}
+
+}  // namespace iez::store
