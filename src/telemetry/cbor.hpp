@@ -2,7 +2,7 @@
 // false and null, all of definite length. Anything else of definite length can be passed over.
 //
 // Why not a general parser: it builds a tree of whatever it is sent before anyone can look at the sizes. Here the caller walks
-// the bytes, and nothing is allocated by the reader. bench/compare/cbor_cost.cpp compares the cost.
+// the bytes, and nothing is allocated by the reader. bench/loop_agent.cpp compares the cost.
 //
 // Thread safety: none; a reader and a writer each belong to one thread.
 #pragma once

@@ -231,26 +231,25 @@ Result<std::vector<ListedKey>> list_keys(const std::string& folder) {
 
 // ---- AgentKeys ----
 
-std::string AgentKeys::fingerprint() const {
-  std::string out;
+AgentKeys::Seen AgentKeys::fingerprint() const {
+  Seen out;
   for (const std::string& path : {folder_ + "/agent.pub", folder_ + "/agents"}) {
     struct stat status{};
     if (::stat(path.c_str(), &status) != 0) continue;
-    out += fmt::format("{} {} {}.{} ", path, status.st_ino, status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
+    const WallTime time{std::chrono::seconds{status.st_mtim.tv_sec} + std::chrono::nanoseconds{status.st_mtim.tv_nsec}};
+    out.newest = std::max(out.newest, time);
+    out.text += fmt::format("{} {} {} ", path, status.st_ino, time.time_since_epoch().count());
   }
   return out;
 }
 
-// Files of ours are replaced by rename, which changes the time of the folder; one that somebody edits in place is found by the
-// time of a file only at the next change of the folder.
+// Files of ours are replaced by rename, which changes the time of the folder; one that somebody edits in place is noticed with
+// the next change of the folder. A time that is about now may hide a second change: it is not relied on.
 void AgentKeys::look(const Clock& clock) {
-  const Duration at = clock.monotonic();
-  if (looked_ && at - *looked_ < std::chrono::seconds{1}) return;
-  looked_ = at;
-  std::string found = fingerprint();
-  if (found == seen_) return;
-  seen_ = std::move(found);
+  Seen found = fingerprint();
+  if (found.text == seen_) return;
   read();
+  seen_ = clock.wall() - found.newest > std::chrono::seconds{1} ? std::move(found.text) : std::string("?");
 }
 
 void AgentKeys::read() {

@@ -67,13 +67,18 @@ class AgentKeys {
 
  private:
   void read();
-  std::string fingerprint() const;
+
+  // The times of what is looked at, and the newest of them.
+  struct Seen {
+    std::string text;
+    WallTime newest;
+  };
+  Seen fingerprint() const;
 
   std::string folder_;
   std::map<std::string, std::string, std::less<>> names_;  // by public key
   std::vector<std::string> problems_;
   std::string seen_;
-  std::optional<Duration> looked_;
 };
 
 // Whether an endpoint stays on this machine: ipc, inproc, tcp to 127.0.0.0/8, [::1] or localhost.

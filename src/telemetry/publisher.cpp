@@ -1,18 +1,34 @@
 #include "telemetry/publisher.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <optional>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "telemetry/sockets.hpp"
 
 namespace iez::telemetry {
 
+namespace {
+
+// ZeroMQ gives up on a peer that refused the handshake; the key may be added later, so we try again.
+constexpr Duration kRetry = std::chrono::seconds{2};
+constexpr int kFailures =
+    ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH;
+
+}  // namespace
+
 struct Publisher::Impl {
+  PublisherOptions options;
+  SystemClock clock;
   ZmqContext context;
   ZmqSocket samples;
   ZmqSocket monitor;
   ZmqSocket requests;
+  ZmqSocket requests_monitor;
+  std::optional<Duration> retry;
   bool greeted = false;     // the connection stands, with its handshake
   bool subscribed = false;  // whoever is at the other end wants samples; ZeroMQ keeps that while it connects again
   Counters counters;
@@ -25,8 +41,24 @@ struct Publisher::Impl {
       } else if (event == ZMQ_EVENT_DISCONNECTED) {
         greeted = false;
       } else {
-        ++counters.handshakes_failed;
+        refused();
       }
+    }
+    while (take_event(requests_monitor) != 0) refused();
+  }
+
+  void refused() {
+    ++counters.handshakes_failed;
+    if (!retry) retry = clock.monotonic() + kRetry;
+  }
+
+  void connect_again() {
+    if (!retry || clock.monotonic() < *retry) return;
+    retry.reset();
+    greeted = false;
+    for (const auto& [socket, endpoint] : {std::pair{&samples, &options.samples}, {&requests, &options.requests}}) {
+      zmq_disconnect(socket->get(), endpoint->c_str());  // may be gone already
+      if (!connect_socket(*socket, *endpoint)) retry = clock.monotonic() + kRetry;
     }
   }
 
@@ -45,6 +77,7 @@ struct Publisher::Impl {
   void look() {
     take_events();
     take_subscriptions();
+    connect_again();
   }
 };
 
@@ -52,6 +85,7 @@ Result<std::unique_ptr<Publisher>> Publisher::open(const PublisherOptions& optio
   IEZ_CHECK(require_keys(options.samples, options.keys));
   IEZ_CHECK(require_keys(options.requests, options.keys));
   auto impl = std::make_unique<Impl>();
+  impl->options = options;
   IEZ_TRY(impl->context, make_context(16));
   IEZ_TRY(impl->samples, make_socket(impl->context, ZMQ_XPUB));
   IEZ_TRY(impl->requests, make_socket(impl->context, ZMQ_SUB));
@@ -68,9 +102,9 @@ Result<std::unique_ptr<Publisher>> Publisher::open(const PublisherOptions& optio
     IEZ_CHECK(be_curve_client(impl->samples, own, coordinator));
     IEZ_CHECK(be_curve_client(impl->requests, own, coordinator));
   }
-  constexpr int kEvents = ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
-                          ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH;
+  constexpr int kEvents = ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED | kFailures;
   IEZ_TRY(impl->monitor, monitor_socket(impl->context, impl->samples, "iez-publisher", kEvents));
+  IEZ_TRY(impl->requests_monitor, monitor_socket(impl->context, impl->requests, "iez-requests", kFailures));
   IEZ_CHECK(connect_socket(impl->samples, options.samples));
   IEZ_CHECK(connect_socket(impl->requests, options.requests));
   return std::unique_ptr<Publisher>(new Publisher(std::move(impl)));
@@ -91,17 +125,19 @@ Publisher::Sent Publisher::send(std::span<const std::byte> bytes) {
 Result<Publisher::Heard> Publisher::hear(Duration wait, int wake_fd) {
   Heard heard;
   if (!impl_->samples) return heard;
-  std::array<zmq_pollitem_t, 4> items{{{.socket = impl_->requests.get(), .fd = 0, .events = ZMQ_POLLIN, .revents = 0},
+  std::array<zmq_pollitem_t, 5> items{{{.socket = impl_->requests.get(), .fd = 0, .events = ZMQ_POLLIN, .revents = 0},
                                        {.socket = impl_->monitor.get(), .fd = 0, .events = ZMQ_POLLIN, .revents = 0},
                                        {.socket = impl_->samples.get(), .fd = 0, .events = ZMQ_POLLIN, .revents = 0},
+                                       {.socket = impl_->requests_monitor.get(), .fd = 0, .events = ZMQ_POLLIN, .revents = 0},
                                        {.socket = nullptr, .fd = wake_fd, .events = ZMQ_POLLIN, .revents = 0}}};
-  const int count = wake_fd < 0 ? 3 : 4;
+  const int count = wake_fd < 0 ? 4 : 5;
+  if (impl_->retry) wait = std::clamp(*impl_->retry - impl_->clock.monotonic(), Duration{0}, wait);
   if (zmq_poll(items.data(), count, milliseconds(wait)) < 0) {
     if (zmq_errno() == EINTR) return heard;
     return fail_zmq("waiting for the coordinator");
   }
   impl_->look();
-  heard.woken = count == 4 && (items[3].revents & ZMQ_POLLIN) != 0;
+  heard.woken = count == 5 && (items[4].revents & ZMQ_POLLIN) != 0;
   while (true) {
     ZmqMessage message;
     if (zmq_msg_recv(message.get(), impl_->requests.get(), ZMQ_DONTWAIT) < 0) break;
@@ -123,7 +159,9 @@ Publisher::Counters Publisher::counters() const { return impl_->counters; }
 void Publisher::close(Duration wait) {
   if (!impl_->samples) return;
   zmq_socket_monitor(impl_->samples.get(), nullptr, 0);
+  zmq_socket_monitor(impl_->requests.get(), nullptr, 0);
   impl_->monitor.reset();
+  impl_->requests_monitor.reset();
   static_cast<void>(set_option(impl_->samples, ZMQ_LINGER, milliseconds(wait)));
   impl_->samples.reset();
   impl_->requests.reset();

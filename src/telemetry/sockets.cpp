@@ -22,6 +22,15 @@ constexpr int kReconnect = 100;
 constexpr int kReconnectMost = 5'000;
 constexpr int kBacklog = 4096;
 
+// With IPv6 a name may mean either; an address of IPv4 would be told as "[::ffff:127.0.0.1]".
+Result<void> choose_family(const ZmqSocket& socket, std::string_view endpoint) {
+  constexpr std::string_view kTcp = "tcp://";
+  if (!endpoint.starts_with(kTcp)) return {};
+  const std::string_view host = endpoint.substr(kTcp.size(), endpoint.rfind(':') - kTcp.size());
+  const bool numbers = std::ranges::all_of(host, [](char c) { return c == '.' || text::is_digit(c); });
+  return set_option(socket, ZMQ_IPV6, numbers ? 0 : 1);
+}
+
 }  // namespace
 
 std::unexpected<Error> fail_zmq(std::string_view doing) {
@@ -66,7 +75,6 @@ Result<void> set_common(const ZmqSocket& socket, int queue, std::size_t largest)
   IEZ_CHECK(set_option(socket, ZMQ_HEARTBEAT_TTL, kSilence));
   IEZ_CHECK(set_option(socket, ZMQ_RECONNECT_IVL, kReconnect));
   IEZ_CHECK(set_option(socket, ZMQ_RECONNECT_IVL_MAX, kReconnectMost));
-  IEZ_CHECK(set_option(socket, ZMQ_IPV6, 1));
   const auto most = static_cast<std::int64_t>(largest);
   if (zmq_setsockopt(socket.get(), ZMQ_MAXMSGSIZE, &most, sizeof most) != 0) return fail_zmq("an option of ZeroMQ");
   return {};
@@ -85,6 +93,7 @@ Result<void> be_curve_client(const ZmqSocket& socket, const KeyPair& own, const 
 }
 
 Result<std::string> bind_socket(const ZmqSocket& socket, const std::string& endpoint) {
+  IEZ_CHECK(choose_family(socket, endpoint));
   if (zmq_bind(socket.get(), endpoint.c_str()) != 0) {
     if (zmq_errno() == EINVAL) {
       return fail(Errc::invalid_argument,
@@ -99,6 +108,7 @@ Result<std::string> bind_socket(const ZmqSocket& socket, const std::string& endp
 }
 
 Result<void> connect_socket(const ZmqSocket& socket, const std::string& endpoint) {
+  IEZ_CHECK(choose_family(socket, endpoint));
   if (zmq_connect(socket.get(), endpoint.c_str()) == 0) return {};
   if (zmq_errno() == EINVAL || zmq_errno() == EPROTONOSUPPORT) {
     return fail(Errc::invalid_argument,
