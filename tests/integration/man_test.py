@@ -155,6 +155,8 @@ JSON_RUNS = {
     "iez-lab": [("lab", "up", "--json", "--dir", LAB, "--oss", "1", "--osts", "1", "--rate", "1GB/s"),
                 ("lab", "df", "--json", "--dir", LAB), ("lab", "fault", "--json", "--dir", LAB, "slow", "ost0", "0.5"),
                 ("lab", "status", "--json", "--dir", LAB), ("lab", "down", "--json", "--dir", LAB)],
+    "iez-workload": [("workload", "ior", "--json", "-o", pathlib.Path(SCRATCH.name) / "ior", "-F", "-n", "2", "--verify")],
+    "iez-demo": [("demo", "--json", "--quick", "--local", "--case", "unequal", "--out", pathlib.Path(SCRATCH.name) / "demo")],
     "iez-repro": [("repro", "--json", "--quick", "--only", "contention")],
     "iez-inject": [("inject", "--json", IEZ)],
     "iez-bench": [("bench", "--json"), ("bench", "--quick", "--json", "lustre-parse"), ("bench", "--measure", JOB_STATS)],
