@@ -27,7 +27,11 @@ constexpr double kRounding = 0.0005;
 
 Result<json> demo(const Settings& settings, const std::string& folder) {
   std::vector<std::string> command{settings.program, "demo", "--json", "--out", folder};
-  command.insert(command.end(), settings.quick ? std::vector<std::string>{"--quick"} : std::vector<std::string>{"--repeat", "2"});
+  if (settings.quick) {
+    command.emplace_back("--quick");
+  } else {
+    command.insert(command.end(), {"--repeat", "2"});
+  }
   IEZ_TRY(const std::string output, output_of(std::move(command), kLongest));
   json told = json::parse(output, nullptr, false);
   if (!told.is_object() || !told.contains("cases")) return fail(Errc::io, "iez demo --json: no cases");

@@ -241,7 +241,7 @@ Result<std::string> DemoStage::folder(std::uint32_t client, const std::string& n
   fs::create_directory(path, error);
   if (error) return fail_errno(error.value(), path);
   IEZ_TRY(const auto request,
-          lustre::encode_request(model::Layout{.components = {{.stripe_count = stripe_count, .stripe_size = Bytes::mib(1)}}}));
+          lustre::encode_request(model::Layout{.components = {{.stripe_size = Bytes::mib(1), .stripe_count = stripe_count}}}));
   if (::setxattr(path.c_str(), "lustre.lov", request.data(), request.size(), 0) != 0) return fail_errno(errno, path);
   return path;
 }
