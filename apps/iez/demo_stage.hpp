@@ -75,6 +75,7 @@ class DemoStage {
   pid_t guardian_ = 0;
   std::vector<pid_t> services_;
   std::vector<std::pair<std::string, std::string>> environment_;
+  bool coordinator_ = false;
 };
 
 }  // namespace iez::cli
