@@ -7,10 +7,29 @@
 #include <tuple>
 #include <utility>
 
+#include "lustre/layout_file.hpp"
 #include "plan/plan_reader.hpp"
 #include "runs/mount_table.hpp"
 
 namespace iez::runs {
+
+namespace {
+
+constexpr std::size_t kMaxLayouts = 4096;  // that are looked up: one round trip each
+
+// Traces of POSIX calls do not tell stripe counts; the files do, where they are still there.
+void add_stripe_counts(std::vector<store::FileRow>& files) {
+  std::size_t looked = 0;
+  for (store::FileRow& file : files) {
+    if (file.stripe_count != 0 || !file.created) continue;
+    if (++looked > kMaxLayouts) return;
+    const auto layout = lustre::read_layout(file.renamed.empty() ? file.name : file.renamed);
+    if (!layout || layout->composite || layout->components.size() != 1) continue;
+    file.stripe_count = layout->components.front().stripe_count;
+  }
+}
+
+}  // namespace
 
 Result<Gathered> gather(const std::string& trace_folder, std::span<const std::string> folders) {
   Gathered out;
@@ -39,6 +58,7 @@ Result<Gathered> gather(const std::string& trace_folder, std::span<const std::st
   std::ranges::sort(rows, {}, [](const auto& row) { return std::tuple(row.first, std::string_view(row.second.name)); });
   out.files.reserve(rows.size());
   for (auto& [time, row] : rows) out.files.push_back(std::move(row));
+  add_stripe_counts(out.files);
   return out;
 }
 
