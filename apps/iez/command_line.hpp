@@ -32,6 +32,7 @@
 #include "layout.hpp"
 #include "place.hpp"
 #include "plan_command.hpp"
+#include "plan_store_command.hpp"
 #include "repro.hpp"
 #include "run_command.hpp"
 #include "serve_command.hpp"
@@ -165,6 +166,9 @@ class CommandLine {
   PlanCompileOptions plan_compile_;
   PlanShowOptions plan_show_;
   PlanCheckOptions plan_check_;
+  PlanExplainOptions plan_explain_;
+  PlanDiffOptions plan_diff_;
+  PlanExpireOptions plan_expire_;
   StoreOptions db_show_;
   DbExportOptions db_export_;
   DbImportOptions db_import_;

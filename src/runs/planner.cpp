@@ -11,6 +11,7 @@
 
 #include "base/rng.hpp"
 #include "runs/compile_plan.hpp"
+#include "runs/remote_plan.hpp"
 #include "runs/space.hpp"
 
 namespace iez::runs {
@@ -117,6 +118,20 @@ Result<store::Allocation> plan_here(const PlanQuestion& question, const Choice& 
 
 Result<store::Allocation> make_allocation(const PlanQuestion& question) {
   IEZ_TRY(const Choice choice, choose_file_system(question));
+  if (!question.settings.coordinator.url.empty()) {
+    FileSpace space;
+    auto answered = ask_coordinator({.settings = question.settings,
+                                     .application = question.application.name,
+                                     .host = question.host,
+                                     .file_system = choice.file_system,
+                                     .prediction = question.prediction,
+                                     .rows = choice.rows,
+                                     .spread = spread_folders(choice.names),
+                                     .replaced = replaced_by(question, choice, space),
+                                     .clock = question.clock});
+    if (answered) return answered;
+    question.notes.push_back(fmt::format("planned on this node: {}", answered.error().message));
+  }
   return plan_here(question, choice);
 }
 
@@ -160,13 +175,5 @@ Result<store::Allocation> mend(const store::Allocation& allocation, const store:
   mended.details = to_text(details);
   return mended;
 }
-
-Result<void> renew_from_coordinator(const config::Settings& /*settings*/, store::Store& /*store*/,
-                                    const store::Allocation& /*allocation*/, Clock& /*clock*/) {
-  return {};
-}
-void tell_created(const config::Settings& /*settings*/, const store::Allocation& /*allocation*/,
-                  std::span<const std::uint32_t> /*rows*/) {}
-void take_back(const config::Settings& /*settings*/, const std::string& /*plan*/) {}
 
 }  // namespace iez::runs

@@ -43,12 +43,4 @@ struct PlanQuestion {
 [[nodiscard]] Result<store::Allocation> mend(const store::Allocation& allocation, const store::Prediction& prediction,
                                              std::span<const UnfitTarget> unfit, const model::Cluster& cluster);
 
-// Asks the coordinator for one second whether it has planned anew meanwhile, and stores what it says.
-[[nodiscard]] Result<void> renew_from_coordinator(const config::Settings& settings, store::Store& store,
-                                                  const store::Allocation& allocation, Clock& clock);
-
-// Told to the coordinator as far as it listens.
-void tell_created(const config::Settings& settings, const store::Allocation& allocation, std::span<const std::uint32_t> rows);
-void take_back(const config::Settings& settings, const std::string& plan);
-
 }  // namespace iez::runs

@@ -28,6 +28,7 @@
 #include "runs/mount_table.hpp"
 #include "runs/next_prediction.hpp"
 #include "runs/planner.hpp"
+#include "runs/remote_plan.hpp"
 #include "runs/run_folder.hpp"
 #include "runs/space.hpp"
 #include "store/store.hpp"
@@ -223,8 +224,9 @@ Result<void> RunLife::State::compile_newest() {
 
 // Targets may have died or filled up since the plan was made.
 Result<void> RunLife::State::mend_plan() {
-  if (!options_.settings.coordinator.url.empty()) {
-    return renew_from_coordinator(options_.settings, *store_, *allocation_, clock_);
+  if (allocation_->planner != kLocalPlanner) {
+    if (options_.settings.coordinator.url.empty()) return {};
+    return renew_from_coordinator(options_.settings, *store_, *allocation_);
   }
   const auto before = before_.find(allocation_->file_system);
   if (before == before_.end() || allocation_->details.empty()) return {};

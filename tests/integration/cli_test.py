@@ -21,7 +21,8 @@ LOG = DATA / "darshan/macsio-3.21.txt"
 SERIES = ROOT / "tests/golden/forecast/traces/hacc.csv"
 
 COMMANDS = (("status",), ("top",), ("layout",), ("layout", "show"), ("layout", "set"), ("place",), ("place", "explain"),
-            ("plan",), ("plan", "compile"), ("plan", "show"), ("plan", "check"),
+            ("plan",), ("plan", "compile"), ("plan", "show"), ("plan", "check"), ("plan", "explain"),
+            ("plan", "diff"), ("plan", "expire"), ("run",),
             ("contention",), ("advise",), ("tune",), ("trace",), ("trace", "show"), ("trace", "merge"), ("trace", "export"), ("trace", "import"),
             ("forecast",), ("forecast", "series"), ("forecast", "run"), ("sim",), ("sim", "run"), ("sim", "compare"), ("sim", "list"),
             ("sim", "show"), ("lab",), ("lab", "up"), ("lab", "down"), ("lab", "status"), ("lab", "exec"), ("lab", "df"), ("lab", "fault"),
