@@ -19,7 +19,7 @@ Pattern ior(std::uint32_t ranks, std::uint64_t mib) {
           .file_per_process = true,
           .block = Bytes::mib(mib),
           .transfer = Bytes::mib(1),
-          .seed = 7};
+          .seed = 3};
 }
 
 // About so many MiB each: a header of a thirtieth, as in the benchmark's usual runs.
@@ -29,7 +29,7 @@ Pattern hacc(std::uint32_t ranks, std::uint64_t mib) {
           .file_per_process = true,
           .particles = Bytes::mib(mib).count / 38,
           .header = Bytes::kib(mib * 32),
-          .seed = 7};
+          .seed = 3};
 }
 
 Pattern varied(Pattern pattern, double deviation) {
@@ -83,14 +83,14 @@ std::vector<DemoCase> demo_cases(bool quick) {
   }
   cases.push_back({.id = "unequal",
                    .title = "IOR, 48 files of unequal sizes, 1 stripe",
-                   .applications = {{.name = "uneven", .pattern = varied(ior(48, size), 0.7), .stripe_count = 1}},
+                   .applications = {{.name = "uneven", .pattern = varied(ior(48, size), 0.5), .stripe_count = 1}},
                    .unequal = true});
   if (!quick) {
     cases.push_back(
         {.id = "unequal-two",
          .title = "HACC-IO and IOR at once, unequal sizes, 1 stripe",
-         .applications = {{.name = "unevenhacc", .pattern = varied(hacc(24, size), 0.7), .stripe_count = 1, .client = 0},
-                          {.name = "unevenior", .pattern = varied(ior(24, size), 0.7), .stripe_count = 1, .client = 1}},
+         .applications = {{.name = "unevenhacc", .pattern = varied(hacc(24, size), 0.5), .stripe_count = 1, .client = 0},
+                          {.name = "unevenior", .pattern = varied(ior(24, size), 0.5), .stripe_count = 1, .client = 1}},
          .unequal = true});
   }
   return cases;
