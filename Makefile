@@ -16,10 +16,10 @@ MAKEFLAGS += --no-print-directory
 help: ## list these commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 18
 
-demo: ## build iez and see it work
+demo: ## build iez and see the whole loop work on a lab
 	@$(SETUP) build
-	@tools/build release iez
-	@examples/demo.sh
+	@tools/build release iez iez_preload
+	@examples/demo.sh --out build/demo
 
 test: ## build everything and run every test but the slow ones
 	@$(SETUP) build test

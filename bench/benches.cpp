@@ -4,6 +4,7 @@
 
 #include "forecast.hpp"
 #include "lab_disks.hpp"
+#include "loop.hpp"
 #include "lustre_parse.hpp"
 #include "place.hpp"
 #include "preload.hpp"
@@ -21,7 +22,9 @@ constexpr std::array kBenches{
           run_forecast},
     Bench{"sim", "simulated runs against SimGrid, and the time and memory of a machine of 100,000 nodes", run_sim},
     Bench{"preload", "what libiez.so adds to the calls of a program, against other tracers, and its memory", run_preload},
-    Bench{"lab", "the disks of a lab, with files spread evenly over them and unevenly", run_lab}};
+    Bench{"lab", "the disks of a lab, with files spread evenly over them and unevenly", run_lab},
+    Bench{"loop", "the closed loop: balance and rates of the demo's cases against Lustre's default, and what its parts cost",
+          run_loop}};
 
 }  // namespace
 

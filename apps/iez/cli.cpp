@@ -44,6 +44,7 @@ CommandLine::CommandLine() : app_("iez: an end-to-end I/O control plane for Lust
   app_.footer("'iez COMMAND --help' tells more; so do the man pages iez(1), iez-status(1), ...");
   add_choice(app_, "--log-level", log_.level, kLevels, "Least severe message to write on stderr (default: warning)");
   add_choice(app_, "--log-format", log_.format, kFormats, "text for people, json for collectors: one object a line");
+  add_run();
   add_status();
   add_top();
   add_layout();
@@ -59,7 +60,13 @@ CommandLine::CommandLine() : app_("iez: an end-to-end I/O control plane for Lust
   add_sim();
   add_repro();
   add_inject();
+  add_serve();
+  add_token();
   add_lab();
+  add_workload();
+  add_demo();
+  add_agent();
+  add_keys();
   add_bench();
   add_completion();
   add_help();

@@ -18,18 +18,24 @@
 #include <CLI/CLI.hpp>
 
 #include "advise.hpp"
+#include "agent.hpp"
 #include "bench_command.hpp"
 #include "command.hpp"
 #include "completion.hpp"
 #include "contention.hpp"
+#include "demo.hpp"
 #include "forecast_run.hpp"
 #include "forecast_series.hpp"
 #include "inject.hpp"
+#include "keys_command.hpp"
 #include "lab.hpp"
 #include "layout.hpp"
 #include "place.hpp"
 #include "plan_command.hpp"
+#include "plan_store_command.hpp"
 #include "repro.hpp"
+#include "run_command.hpp"
+#include "serve_command.hpp"
 #include "sim_compare.hpp"
 #include "sim_list.hpp"
 #include "sim_run.hpp"
@@ -38,6 +44,7 @@
 #include "top.hpp"
 #include "trace_command.hpp"
 #include "tune.hpp"
+#include "workload.hpp"
 
 namespace iez::cli {
 
@@ -105,6 +112,7 @@ class CommandLine {
   void add_top();
   void add_layout();
   void add_place();
+  void add_run();
   void add_plan();
   static void add_store_flags(CLI::App& command, StoreOptions& options);
   void add_store();
@@ -119,8 +127,15 @@ class CommandLine {
   void add_sim();
   void add_repro();
   void add_inject();
+  void add_serve();
+  void add_token();
   void add_lab();
   void add_lab_up(CLI::App& command);
+  void add_workload_common(CLI::App& command, WorkloadOptions& options);
+  void add_workload();
+  void add_demo();
+  void add_agent();
+  void add_keys();
   void add_bench();
   void add_completion();
   void add_help();
@@ -147,9 +162,13 @@ class CommandLine {
   LayoutSetOptions set_;
   PlaceOptions place_;
   std::string explained_;
+  RunCommandOptions run_;
   PlanCompileOptions plan_compile_;
   PlanShowOptions plan_show_;
   PlanCheckOptions plan_check_;
+  PlanExplainOptions plan_explain_;
+  PlanDiffOptions plan_diff_;
+  PlanExpireOptions plan_expire_;
   StoreOptions db_show_;
   DbExportOptions db_export_;
   DbImportOptions db_import_;
@@ -173,6 +192,8 @@ class CommandLine {
   SimShowOptions sim_show_;
   ReproOptions repro_;
   InjectOptions inject_;
+  ServeOptions serve_;
+  TokenOptions token_;
   LabUpOptions lab_up_;
   LabDownOptions lab_down_;
   LabStatusOptions lab_status_;
@@ -180,6 +201,13 @@ class CommandLine {
   LabDfOptions lab_df_;
   LabFaultOptions lab_fault_;
   LabServeOptions lab_serve_;
+  WorkloadOptions workload_ior_;
+  WorkloadOptions workload_hacc_;
+  WorkloadRankOptions workload_rank_;
+  DemoOptions demo_;
+  AgentOptions agent_;
+  AgentWatchOptions agent_watch_;
+  KeysOptions keys_;
   BenchOptions bench_;
   std::string shell_;
   std::vector<std::string> topic_;

@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 
@@ -63,6 +65,22 @@ std::string own_program() {
   std::error_code error;
   const fs::path path = fs::read_symlink("/proc/self/exe", error);
   return error ? "/proc/self/exe" : path.string();
+}
+
+// A client learns of its OSTs one server after the other: what plans by its statistics should see all of them.
+void await_statistics(const lab::Config& config, const std::string& root, Clock& clock) {
+  constexpr int kTries = 50;
+  const fs::path devices = fs::path(root) / "sys/fs/lustre/osc";
+  for (int i = 0; i < kTries; ++i) {
+    std::uint32_t known = 0;
+    std::error_code error;
+    for (fs::directory_iterator entry(devices, error), end; !error && entry != end; entry.increment(error)) {
+      std::error_code ignored;
+      if (fs::exists(entry->path() / "kbytestotal", ignored)) ++known;
+    }
+    if (known >= config.ost_count()) return;
+    clock.sleep(std::chrono::milliseconds(100));
+  }
 }
 
 void say_progress(const std::string& line) { fmt::print(stderr, "{}\n", line); }
@@ -137,7 +155,7 @@ Result<void> run_lab_df(const LabDfOptions& options, Context& context) {
   return print(lab_df_text(config, rows, context.terminal, !options.no_header));
 }
 
-Result<void> run_lab_exec(const LabExecOptions& options, Context&) {
+Result<void> run_lab_exec(const LabExecOptions& options, Context& context) {
   IEZ_TRY(const lab::Config config, config_of(options.lab));
   if (options.client >= config.clients) {
     return fail(Errc::invalid_argument,
@@ -147,6 +165,10 @@ Result<void> run_lab_exec(const LabExecOptions& options, Context&) {
   if (!lab::is_mounted(path)) return fail(Errc::not_found, fmt::format("{}: not mounted; 'iez lab up' mounts it", path));
   if (::chdir(path.c_str()) != 0) return fail_errno(errno, path);
   ::setenv(kVariable, config.dir.c_str(), 1);
+  // What `iez run` plans by: the statistics of this client, as a user has them.
+  const std::string root = lab::params_root(config, fmt::format("client{}", options.client));
+  await_statistics(config, root, context.clock);
+  ::setenv("IEZ_ROOT", root.c_str(), 1);
   ::setenv("PWD", path.c_str(), 1);
   std::vector<std::string> words = options.command;
   std::vector<char*> arguments;

@@ -14,6 +14,7 @@
 #include "plan/plan_csv.hpp"
 #include "plan/plan_reader.hpp"
 #include "plan/plan_writer.hpp"
+#include "plan_store_command.hpp"
 #include "table.hpp"
 #include "text_file.hpp"
 
@@ -295,8 +296,10 @@ Result<void> run_plan_compile(const PlanCompileOptions& options, Context& contex
 }
 
 Result<void> run_plan_show(const PlanShowOptions& options, Context& context) {
-  IEZ_TRY(const plan::PlanReader reader, plan::PlanReader::open(options.path));
-  return options.names.empty() ? show_entries(reader, options, context) : show_matches(reader, options, context);
+  PlanShowOptions shown = options;
+  IEZ_TRY(shown.path, plan_file_of(options.path, options.store, context));
+  IEZ_TRY(const plan::PlanReader reader, plan::PlanReader::open(shown.path));
+  return options.names.empty() ? show_entries(reader, shown, context) : show_matches(reader, shown, context);
 }
 
 Result<void> run_plan_check(const PlanCheckOptions& options, Context& /*context*/) {

@@ -17,7 +17,8 @@ struct PlanCompileOptions {
 };
 
 struct PlanShowOptions {
-  std::string path;
+  std::string path;  // or the name of an application
+  std::string store;
   std::vector<std::string> names;    // not empty: what these would get, in place of all
   std::optional<std::size_t> limit;  // files and rules shown; 0: all
   bool json = false;

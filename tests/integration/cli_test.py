@@ -24,10 +24,12 @@ COMMANDS = (("status",), ("top",), ("layout",), ("layout", "show"), ("layout", "
             ("plan",), ("plan", "compile"), ("plan", "show"), ("plan", "check"),
             ("app",), ("app", "list"), ("app", "show"), ("app", "forget"),
             ("db",), ("db", "show"), ("db", "export"), ("db", "import"), ("db", "check"), ("db", "migrate"),
+            ("plan",), ("plan", "compile"), ("plan", "show"), ("plan", "check"), ("plan", "explain"),
+            ("plan", "diff"), ("plan", "expire"), ("run",),
             ("contention",), ("advise",), ("tune",), ("trace",), ("trace", "show"), ("trace", "merge"), ("trace", "export"), ("trace", "import"),
             ("forecast",), ("forecast", "series"), ("forecast", "run"), ("sim",), ("sim", "run"), ("sim", "compare"), ("sim", "list"),
             ("sim", "show"), ("lab",), ("lab", "up"), ("lab", "down"), ("lab", "status"), ("lab", "exec"), ("lab", "df"), ("lab", "fault"),
-            ("repro",), ("inject",), ("bench",), ("completion",), ("help",))
+            ("workload",), ("workload", "ior"), ("workload", "hacc"), ("demo",), ("repro",), ("inject",), ("bench",), ("completion",), ("help",))
 # Each prints data, and nothing on stderr.
 SOUND = (("status", "--root", "lustre-2.10.1"), ("top", "--root", "lustre-2.10.1"), ("layout", "show", "--raw", LAYOUT),
          ("layout", "set", "--dry-run", "-c", "2", "-S", "1M", "somewhere"), ("trace", "show", LOG), ("trace", "import", LOG),
@@ -322,6 +324,8 @@ class Completion(Case):
         for words, offered in (
             (("iez", ""), ["advise", "app", "bench", "completion", "contention", "db", "forecast", "help", "inject", "lab", "layout", "place", "plan", "repro", "sim", "status", "top",
                              "trace", "tune"]),
+            (("iez", ""), ["advise", "bench", "completion", "contention", "demo", "forecast", "help", "inject", "lab", "layout", "place", "plan", "repro", "sim", "status", "top",
+                             "trace", "tune", "workload"]),
             (("iez", "st"), ["status"]),
             (("iez", "zz"), []),
             (("iez", "--log"), ["--log-format", "--log-level"]),

@@ -147,11 +147,11 @@ class Commands(unittest.TestCase):
                         self.assertEqual((ours.stdout, ours.stderr), (theirs.stdout, theirs.stderr))
                         self.assertEqual(ours.returncode, 0, ours.stderr)
 
-    def test_the_demo(self):
-        demo = ROOT / "examples/demo.sh"
+    def test_the_tour(self):
+        tour = ROOT / "examples/tour.sh"
         for locale in ("C", "C.UTF-8"):
             with self.subTest(locale=locale), tempfile.TemporaryDirectory() as folder:
-                result = subprocess.run([demo], cwd=folder, env={**ENVIRONMENT, "LC_ALL": locale, "IEZ": str(IEZ)}, capture_output=True,
+                result = subprocess.run([tour], cwd=folder, env={**ENVIRONMENT, "LC_ALL": locale, "IEZ": str(IEZ)}, capture_output=True,
                                         check=False, timeout=60, stdin=subprocess.DEVNULL)
                 self.assertEqual((result.returncode, result.stderr.decode()), (0, ""))
                 text = result.stdout.decode("ascii" if locale == "C" else "utf-8")

@@ -27,7 +27,11 @@ JOB_STATS = "lustre-2.17.0-after/proc/fs/lustre/mdt/lustre-MDT0000/job_stats"
 # Commands without a page of their own, and where they are described.
 ELSEWHERE = {"help": "iez"}
 # Keys that no capture makes the program print.
-CONDITIONAL = {"iez-layout": {"extension_size"}, "iez-repro": {"columns"}, "iez": {"time", "level", "message"}}
+CONDITIONAL = {"iez-plan": {"application", "plan", "planner", "policy", "made_ns", "file_system", "pattern", "created_as", "reason", "state",
+                            "ost_cost_before", "ost_cost_after", "oss_cost_before", "oss_cost_after", "notes", "now", "applications"},
+               "iez-run": {"recorded", "files", "bytes_written", "planned", "unplanned", "placed", "accuracy", "given_up", "next_plan", "planner",
+                           "next_files", "IEZ_PLAN"},
+               "iez-layout": {"extension_size"}, "iez-repro": {"columns"}, "iez": {"time", "level", "message"}}
 SECTIONS = ("NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "OUTPUT", "FILES", "EXIT STATUS", "EXAMPLES", "SEE ALSO")
 
 
@@ -150,7 +154,7 @@ JSON_RUNS = {
                   ("place", "--json", "--exclude", "3", *BATCH, "explain", "ior.03")],
     "iez-plan": [("plan", "compile", "--json", ROOT / "examples/plans/demo.csv", "-o", pathlib.Path(SCRATCH.name) / "demo.iezplan"),
                  ("plan", "show", "--json", PLANS / "demo"), ("plan", "check", "--json", PLANS / "demo"),
-                 ("plan", "show", "--json", PLANS / "rules"),
+                 ("plan", "show", "--json", PLANS / "rules"), ("plan", "diff", "--json", PLANS / "rules", PLANS / "demo"),
                  ("plan", "show", "--json", PLANS / "demo", "--match", "/scratch/ckpt.100.7", "/scratch/mesh.h5", "/elsewhere")],
     "iez-trace": [("trace", "show", "--json", "--calls", SEGMENT),
                   ("trace", "merge", "--json", SEGMENT, "-o", pathlib.Path(SCRATCH.name) / "merged.ieztrace")],
@@ -164,6 +168,9 @@ JSON_RUNS = {
     "iez-lab": [("lab", "up", "--json", "--dir", LAB, "--oss", "1", "--osts", "1", "--rate", "1GB/s"),
                 ("lab", "df", "--json", "--dir", LAB), ("lab", "fault", "--json", "--dir", LAB, "slow", "ost0", "0.5"),
                 ("lab", "status", "--json", "--dir", LAB), ("lab", "down", "--json", "--dir", LAB)],
+    "iez-workload": [("workload", "ior", "--json", "-o", pathlib.Path(SCRATCH.name) / "ior", "-F", "-n", "2", "--verify")],
+    "iez-demo": [("demo", "--json", "--quick", "--local", "--case", "unequal", "--out", pathlib.Path(SCRATCH.name) / "demo")],
+    "iez-run": [("run", "--dry-run", "--json", "--under", "/tmp", "--", "mpirun", "-n", "8", "./simulation")],
     "iez-repro": [("repro", "--json", "--quick", "--only", "contention")],
     "iez-inject": [("inject", "--json", IEZ)],
     "iez-bench": [("bench", "--json"), ("bench", "--quick", "--json", "lustre-parse"), ("bench", "--measure", JOB_STATS)],

@@ -1,0 +1,23 @@
+// `iez demo`: the whole loop on a lab: applications under Lustre's default allocation, then learnt and placed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "command.hpp"
+
+namespace iez::cli {
+
+struct DemoOptions {
+  std::string out;                 // folder of the page and its data; empty: iez-demo in the working folder
+  std::vector<std::string> cases;  // by id; empty: all
+  std::uint32_t repetitions = 1;
+  bool local = false;  // no coordinator
+  bool quick = false;
+  bool json = false;
+};
+
+[[nodiscard]] Result<void> run_demo(const DemoOptions& options, Context& context);
+
+}  // namespace iez::cli

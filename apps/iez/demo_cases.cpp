@@ -1,0 +1,113 @@
+#include "demo_cases.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/result.hpp"
+
+namespace iez::cli {
+
+namespace {
+
+using workload::Kind;
+using workload::Pattern;
+using workload::SizeLaw;
+
+Pattern ior(std::uint32_t ranks, std::uint64_t mib) {
+  return {.kind = Kind::ior,
+          .ranks = ranks,
+          .file_per_process = true,
+          .block = Bytes::mib(mib),
+          .transfer = Bytes::mib(1),
+          .seed = 3};
+}
+
+// About so many MiB each: a header of a thirtieth, as in the benchmark's usual runs.
+Pattern hacc(std::uint32_t ranks, std::uint64_t mib) {
+  return {.kind = Kind::hacc,
+          .ranks = ranks,
+          .file_per_process = true,
+          .particles = Bytes::mib(mib).count / 38,
+          .header = Bytes::kib(mib * 32),
+          .seed = 3};
+}
+
+Pattern varied(Pattern pattern, double deviation) {
+  pattern.law = SizeLaw::lognormal;
+  pattern.spread = deviation;
+  if (pattern.kind == Kind::ior) pattern.transfer = Bytes::kib(256);
+  return pattern;
+}
+
+Pattern shared(Pattern pattern, std::uint64_t segments) {
+  pattern.file_per_process = false;
+  pattern.block = pattern.transfer;
+  pattern.segments = segments;
+  return pattern;
+}
+
+}  // namespace
+
+std::vector<DemoCase> demo_cases(bool quick) {
+  // MiB of the files. Enough that a run takes more than a second, and the whole demo less than three minutes.
+  const std::uint64_t size = quick ? 1 : 8;
+  std::vector<DemoCase> cases;
+  cases.push_back({.id = "ior-count8",
+                   .title = "IOR, 64 processes, 8 stripes",
+                   .applications = {{.name = "ior8", .pattern = ior(64, size), .stripe_count = 8}},
+                   .published_default = 1.47,
+                   .published_iez = 1.01});
+  cases.push_back({.id = "ior-count4",
+                   .title = "IOR, 64 processes, 4 stripes",
+                   .applications = {{.name = "ior4", .pattern = ior(64, size), .stripe_count = 4}},
+                   .published_default = 1.22,
+                   .published_iez = 1.01});
+  cases.push_back({.id = "hacc-count8",
+                   .title = "HACC-IO, 32 processes, 8 stripes",
+                   .applications = {{.name = "hacc8", .pattern = hacc(32, 2 * size), .stripe_count = 8}},
+                   .published_default = 1.37,
+                   .published_iez = 1.00});
+  cases.push_back({.id = "hacc-and-ior",
+                   .title = "HACC-IO and IOR at once",
+                   .applications = {{.name = "hacc", .pattern = hacc(16, size), .stripe_count = 8, .client = 0},
+                                    {.name = "ior", .pattern = ior(16, 4 * size), .stripe_count = 4, .client = 1}},
+                   .published_default = 1.17,
+                   .published_iez = 1.00});
+  if (!quick) {
+    cases.push_back(
+        {.id = "shared",
+         .title = "IOR and HACC-IO at once, one shared file each",
+         .applications = {{.name = "iorshared", .pattern = shared(ior(16, 1), 8 * size), .stripe_count = 8, .client = 0},
+                          {.name = "haccshared", .pattern = hacc(16, size), .stripe_count = 7, .client = 1}}});
+    cases.back().applications[1].pattern.file_per_process = false;
+  }
+  cases.push_back({.id = "unequal",
+                   .title = "IOR, 48 files of unequal sizes, 1 stripe",
+                   .applications = {{.name = "uneven", .pattern = varied(ior(48, size), 0.5), .stripe_count = 1}},
+                   .unequal = true});
+  if (!quick) {
+    cases.push_back(
+        {.id = "unequal-two",
+         .title = "HACC-IO and IOR at once, unequal sizes, 1 stripe",
+         .applications = {{.name = "unevenhacc", .pattern = varied(hacc(24, size), 0.5), .stripe_count = 1, .client = 0},
+                          {.name = "unevenior", .pattern = varied(ior(24, size), 0.5), .stripe_count = 1, .client = 1}},
+         .unequal = true});
+  }
+  return cases;
+}
+
+double largest_over_mean(const std::vector<std::uint64_t>& values) {
+  const std::uint64_t sum = std::accumulate(values.begin(), values.end(), std::uint64_t{0});
+  if (sum == 0) return 1;
+  const std::uint64_t largest = *std::ranges::max_element(values);
+  return static_cast<double>(largest) * static_cast<double>(values.size()) / static_cast<double>(sum);
+}
+
+std::vector<std::uint64_t> server_sums(const std::vector<std::uint64_t>& osts, std::size_t osts_per_server) {
+  IEZ_ASSERT(osts_per_server > 0);
+  std::vector<std::uint64_t> sums((osts.size() + osts_per_server - 1) / osts_per_server);
+  for (std::size_t i = 0; i < osts.size(); ++i) sums[i / osts_per_server] += osts[i];
+  return sums;
+}
+
+}  // namespace iez::cli

@@ -1,0 +1,293 @@
+#include "demo_report.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "demo_stage.hpp"
+#include "markup.hpp"
+
+namespace iez::cli {
+
+namespace {
+
+constexpr std::string_view kNote =
+    "OSTCost: the fullest OST over the mean; 1 is perfectly even. Published: what the source measured on its testbed. The lab's "
+    "default is "
+    "Lustre's own round robin, which for files of one size is much more even than the source's was: there is little left to "
+    "gain. With "
+    "files of unequal sizes, each on one OST as Lustre has it by default, there is.";
+
+std::string gain(double factor) { return fmt::format("{:+.0f} %", (factor - 1) * 100); }
+
+std::string number_or_dash(const std::optional<double>& value) { return value ? fmt::format("{:.2f}", *value) : "-"; }
+
+// "1.47 -> 1.01"
+std::string published(const DemoCase& about) {
+  if (!about.published_default) return "-";
+  return fmt::format("{} -> {}", number_or_dash(about.published_default), number_or_dash(about.published_iez));
+}
+
+struct Best {
+  double write = 0;
+  double read = 0;
+  double least = 0;
+};
+
+Best best_of(const DemoReport& report) {
+  Best best{.least = 1e9};
+  for (const DemoOutcome& outcome : report.outcomes) {
+    best.write = std::max(best.write, outcome.write_gain());
+    best.read = std::max(best.read, outcome.read_gain());
+    best.least = std::min({best.least, outcome.write_gain(), outcome.read_gain()});
+  }
+  return best;
+}
+
+ordered_json pass_json(const DemoPass& pass) {
+  return {{"ost_cost", pass.ost_cost},
+          {"oss_cost", pass.oss_cost},
+          {"write_mb_s", pass.write_mb_s},
+          {"read_mb_s", pass.read_mb_s},
+          {"used_bytes", pass.used}};
+}
+
+constexpr std::string_view kStyle = R"(<style>
+:root {
+  color-scheme: light dark;
+  --ink: #1c1e21; --soft: #5a6068; --page: #ffffff; --card: #f5f6f8; --line: #d9dce1; --good: #1a7f37;
+  --before: #c4632d; --after: #0b6fb3; --mean: #1c1e21;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --ink: #e6e8eb; --soft: #a0a7b0; --page: #14161a; --card: #1d2026; --line: #343941; --good: #5bc27b;
+    --before: #e58b57; --after: #58aee8; --mean: #e6e8eb;
+  }
+}
+* { box-sizing: border-box; }
+body {
+  margin: 0 auto; padding: 1.5rem; max-width: 76rem;
+  background: var(--page); color: var(--ink); font: 15px/1.5 system-ui, sans-serif;
+}
+h1 { font-size: 1.8rem; line-height: 1.2; margin: 0 0 .4rem; }
+h2 { font-size: 1.25rem; margin: 2.4rem 0 .5rem; }
+p { max-width: 60rem; margin: .5rem 0; }
+.soft { color: var(--soft); }
+.facts { display: grid; grid-template-columns: repeat(auto-fit, minmax(12rem, 1fr)); gap: .8rem; margin: 1.4rem 0; }
+.fact { background: var(--card); border-radius: 10px; padding: .9rem 1.1rem; }
+.fact b { display: block; font-size: 1.8rem; line-height: 1.2; font-variant-numeric: tabular-nums; }
+.fact span { color: var(--soft); font-size: .88rem; }
+.good { color: var(--good); }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; font-size: .9rem; }
+th, td { text-align: right; padding: .35rem .6rem; border-bottom: 1px solid var(--line); white-space: nowrap; }
+th { color: var(--soft); font-weight: 600; vertical-align: bottom; }
+th:first-child, td:first-child { text-align: left; white-space: normal; min-width: 14rem; }
+th.group { text-align: center; }
+td.strong { font-weight: 600; }
+.cases { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 30rem), 1fr)); gap: 1rem; margin-top: 1rem; }
+figure { margin: 0; background: var(--card); border-radius: 10px; padding: .9rem 1rem .7rem; }
+figcaption { font-weight: 600; margin-bottom: .4rem; }
+figcaption span { display: block; color: var(--soft); font-weight: 400; font-size: .85rem; }
+svg { width: 100%; height: auto; display: block; }
+svg text { fill: var(--soft); font: 11px system-ui, sans-serif; }
+svg text.title { fill: var(--ink); font-weight: 600; font-size: 12px; }
+svg .before { fill: var(--before); } svg .after { fill: var(--after); }
+svg .mean { stroke: var(--mean); stroke-dasharray: 4 3; stroke-width: 1.2; }
+svg .base { stroke: var(--line); }
+pre { background: var(--card); border-radius: 10px; padding: .9rem 1.1rem; overflow-x: auto; font-size: .88rem; }
+</style>
+)";
+
+// Panels of one case: bars of all OSTs, servers a little apart, the mean as a dashed line.
+constexpr double kPanel = 250;
+constexpr double kBetween = 20;
+constexpr double kTop = 34;
+constexpr double kBars = 110;
+constexpr double kBottom = 22;
+constexpr double kServerGap = 10;
+
+void add_panel(std::string& out, double left, const DemoPass& pass, std::string_view title, std::string_view style,
+               double largest) {
+  const std::size_t count = pass.used.size();
+  const double servers = static_cast<double>((count + kDemoOstsPerServer - 1) / kDemoOstsPerServer);
+  const double step = (kPanel - (kServerGap * (servers - 1))) / static_cast<double>(std::max<std::size_t>(count, 1));
+  double sum = 0;
+  for (const std::uint64_t used : pass.used) sum += static_cast<double>(used);
+  const double mean = count > 0 ? sum / static_cast<double>(count) : 0;
+  out += fmt::format(
+      "<text class=\"title\" x=\"{:.1f}\" y=\"12\">{}</text><text x=\"{:.1f}\" y=\"27\">OSTCost {:.3f}, OSSCost {:.3f}</text>\n",
+      left, title, left, pass.ost_cost, pass.oss_cost);
+  for (std::size_t i = 0; i < count; ++i) {
+    const double height = largest > 0 ? kBars * static_cast<double>(pass.used[i]) / largest : 0;
+    const double x = left + (step * static_cast<double>(i)) + (kServerGap * static_cast<double>(i / kDemoOstsPerServer));
+    out += fmt::format(
+        "<rect class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" rx=\"1.5\"><title>OST {}: {:.1f} "
+        "MB</title></rect>\n",
+        style, x, kTop + kBars - height, step - 2.5, height, i, static_cast<double>(pass.used[i]) / 1e6);
+  }
+  for (std::size_t server = 0; server < static_cast<std::size_t>(servers); ++server) {
+    const double width = step * kDemoOstsPerServer;
+    const double x = left + (static_cast<double>(server) * (width + kServerGap));
+    out += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">oss{}</text>\n", x + (width / 2),
+                       kTop + kBars + 15, server);
+  }
+  const double base = kTop + kBars;
+  const double level = largest > 0 ? base - (kBars * mean / largest) : base;
+  out += fmt::format("<line class=\"base\" x1=\"{0:.1f}\" x2=\"{1:.1f}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\"/>\n", left, left + kPanel,
+                     base);
+  out += fmt::format("<line class=\"mean\" x1=\"{0:.1f}\" x2=\"{1:.1f}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\"/>\n", left, left + kPanel,
+                     level);
+}
+
+std::string case_svg(const DemoOutcome& outcome) {
+  double largest = 0;
+  for (const DemoPass* pass : {&outcome.by_default, &outcome.by_iez}) {
+    for (const std::uint64_t used : pass->used) largest = std::max(largest, static_cast<double>(used));
+  }
+  std::string out = fmt::format("<svg viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"Bytes on each OST\">\n",
+                                (2 * kPanel) + kBetween, kTop + kBars + kBottom);
+  add_panel(out, 0, outcome.by_default, "Lustre's default", "before", largest);
+  add_panel(out, kPanel + kBetween, outcome.by_iez, "iez", "after", largest);
+  out += "</svg>\n";
+  return out;
+}
+
+void add_fact(std::string& out, std::string_view value, std::string_view what, bool good) {
+  out += fmt::format("<div class=\"fact\"><b{}>{}</b><span>{}</span></div>\n", good ? " class=\"good\"" : "",
+                     markup_escaped(value), markup_escaped(what));
+}
+
+void add_table(std::string& out, const DemoReport& report) {
+  out +=
+      "<div class=\"wide\"><table>\n<tr><th></th><th class=\"group\" colspan=\"4\">OSTCost</th><th class=\"group\" "
+      "colspan=\"2\">OSSCost</th>"
+      "<th class=\"group\" colspan=\"3\">write, MB/s</th><th class=\"group\" colspan=\"3\">read, MB/s</th></tr>\n"
+      "<tr><th>case</th><th>default</th><th>iez</th><th>optimum</th><th>published</th><th>default</th><th>iez</th>"
+      "<th>default</th><th>iez</th><th>gain</th><th>default</th><th>iez</th><th>gain</th></tr>\n";
+  for (const DemoOutcome& outcome : report.outcomes) {
+    const DemoPass& a = outcome.by_default;
+    const DemoPass& b = outcome.by_iez;
+    const std::string told =
+        outcome.about.published_default
+            ? fmt::format("{} → {}", number_or_dash(outcome.about.published_default), number_or_dash(outcome.about.published_iez))
+            : std::string("–");
+    out += fmt::format(
+        "<tr><td>{}</td><td>{:.3f}</td><td class=\"strong\">{:.3f}</td><td>{:.3f}</td><td>{}</td><td>{:.3f}</td><td>{:.3f}</td>"
+        "<td>{:.0f}</td><td>{:.0f}</td><td class=\"strong\">{}</td><td>{:.0f}</td><td>{:.0f}</td><td "
+        "class=\"strong\">{}</td></tr>\n",
+        markup_escaped(outcome.about.title), a.ost_cost, b.ost_cost, outcome.optimum, told, a.oss_cost, b.oss_cost, a.write_mb_s,
+        b.write_mb_s, gain(outcome.write_gain()), a.read_mb_s, b.read_mb_s, gain(outcome.read_gain()));
+  }
+  out += "</table></div>\n";
+}
+
+}  // namespace
+
+std::string demo_text(const DemoReport& report, const Terminal& terminal) {
+  Table table({{"CASE"},
+               {"OSTCost: DEFAULT", Align::right},
+               {"iez", Align::right},
+               {"OPTIMUM", Align::right},
+               {"PUBLISHED", Align::right},
+               {"OSSCost", Align::right},
+               {"WRITE MB/s", Align::right},
+               {"GAIN", Align::right},
+               {"READ MB/s", Align::right},
+               {"GAIN", Align::right}});
+  for (const DemoOutcome& outcome : report.outcomes) {
+    const DemoPass& a = outcome.by_default;
+    const DemoPass& b = outcome.by_iez;
+    table.add({{outcome.about.title},
+               {fmt::format("{:.3f}", a.ost_cost)},
+               {fmt::format("{:.3f}", b.ost_cost), Colour::bold},
+               {fmt::format("{:.3f}", outcome.optimum)},
+               {published(outcome.about)},
+               {fmt::format("{:.3f} -> {:.3f}", a.oss_cost, b.oss_cost)},
+               {fmt::format("{:.0f} -> {:.0f}", a.write_mb_s, b.write_mb_s)},
+               {gain(outcome.write_gain()), Colour::bold},
+               {fmt::format("{:.0f} -> {:.0f}", a.read_mb_s, b.read_mb_s)},
+               {gain(outcome.read_gain()), Colour::bold}});
+  }
+  std::string out = "Every application ran twice, unchanged: first as Lustre places files, then as iez does.\n\n";
+  out += table.render(terminal, true);
+  out +=
+      "\nOSTCost is the fullest OST over the mean: 1 is even. Published: the source's testbed, round robin -> its allocator.\n"
+      "Lustre's own round robin, which the lab has, is nearly even for files of one size; there is little left to gain.\n"
+      "Files of unequal sizes, or two applications at once, are where it is not.\n";
+  if (report.quick) out += "This was a quick run: files too small for rates that mean something.\n";
+  out +=
+      "\nWhat next\n"
+      "  iez run -- mpirun -n 64 ./your_program     twice: the second run is placed (docs/guide/try-it.md)\n"
+      "  iez lab up; iez lab exec -- sh             a lab of your own to play with (docs/guide/lab.md)\n"
+      "  iez sim list; iez advise --help            what if: larger machines, other stripe counts\n"
+      "  iez status; iez top --watch                on a Lustre server or client\n";
+  return out;
+}
+
+ordered_json demo_json(const DemoReport& report) {
+  ordered_json json{
+      {"quick", report.quick}, {"coordinator", !report.local}, {"seconds", report.seconds}, {"cases", ordered_json::array()}};
+  for (const DemoOutcome& outcome : report.outcomes) {
+    json["cases"].push_back({{"case", outcome.about.id},
+                             {"title", outcome.about.title},
+                             {"unequal", outcome.about.unequal},
+                             {"files", outcome.files},
+                             {"bytes", outcome.bytes},
+                             {"published_default", or_null(outcome.about.published_default)},
+                             {"published_iez", or_null(outcome.about.published_iez)},
+                             {"optimum", outcome.optimum},
+                             {"default", pass_json(outcome.by_default)},
+                             {"iez", pass_json(outcome.by_iez)},
+                             {"write_gain", outcome.write_gain()},
+                             {"read_gain", outcome.read_gain()}});
+  }
+  return json;
+}
+
+std::string demo_page(const DemoReport& report) {
+  const Best best = best_of(report);
+  double fullest = 1;
+  double fullest_placed = 1;
+  std::uint64_t files = 0;
+  for (const DemoOutcome& outcome : report.outcomes) {
+    fullest = std::max(fullest, outcome.by_default.ost_cost);
+    fullest_placed = std::max(fullest_placed, outcome.by_iez.ost_cost);
+    files += outcome.files;
+  }
+  std::string out = fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>iez demo</title>\n{}</head>\n<body>\n"
+      "<h1>The same programs, twice</h1>\n"
+      "<p class=\"soft\">A lab of 3 OSSs with 5 OSTs each and two client nodes. Every application ran under Lustre's default "
+      "allocation while "
+      "iez watched, then again, unchanged, with its files placed by iez{}. All bytes were read back and compared. It took {:.0f} "
+      "s.</p>\n",
+      kStyle, report.local ? "" : " through a coordinator that heard from an agent on every server", report.seconds);
+  if (report.quick) out += "<p><strong>A quick run: files too small for rates that mean something.</strong></p>\n";
+  out += "<div class=\"facts\">\n";
+  add_fact(out, gain(best.write), "write rate, best case", best.write > 1.05);
+  add_fact(out, gain(best.read), "read rate, best case", best.read > 1.05);
+  add_fact(out, gain(best.least), "worst case, read or write", false);
+  add_fact(out, fmt::format("{:.2f} → {:.2f}", fullest, fullest_placed), "largest OSTCost, default and iez",
+           fullest_placed < fullest);
+  add_fact(out, std::to_string(files), "files, none of them changed by hand", false);
+  out += "</div>\n<h2>All cases</h2>\n";
+  add_table(out, report);
+  out += fmt::format("<p class=\"soft\">{}</p>\n<h2>How full each OST was</h2>\n<div class=\"cases\">\n", markup_escaped(kNote));
+  for (const DemoOutcome& outcome : report.outcomes) {
+    out += fmt::format("<figure><figcaption>{}<span>{} files, {:.0f} MB; write {}, read {}</span></figcaption>\n{}</figure>\n",
+                       markup_escaped(outcome.about.title), outcome.files, static_cast<double>(outcome.bytes) / 1e6,
+                       gain(outcome.write_gain()), gain(outcome.read_gain()), case_svg(outcome));
+  }
+  out +=
+      "</div>\n<p class=\"soft\">The dashed line is the mean: a perfectly even placement ends there. An application is done when "
+      "its fullest "
+      "OST is.</p>\n<h2>What next</h2>\n<pre>iez run -- mpirun -n 64 ./your_program     # twice: the second run is placed\n"
+      "iez lab up; iez lab exec -- sh             # a lab of your own\n"
+      "iez status; iez top --watch                # on a Lustre server or client</pre>\n</body>\n</html>\n";
+  return out;
+}
+
+}  // namespace iez::cli

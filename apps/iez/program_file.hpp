@@ -1,0 +1,15 @@
+// Program files, as `iez run` looks at them.
+#pragma once
+
+#include <string>
+
+#include "runs/identity.hpp"
+
+namespace iez::cli {
+
+runs::ProgramProbe program_probe();
+
+// "openmpi" or "mpich", whichever the program or a library of its own wants; empty: none, or not to be told from the file.
+std::string mpi_of_program(const std::string& word);
+
+}  // namespace iez::cli

@@ -1,0 +1,196 @@
+#include "run_command.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+#include "config/settings.hpp"
+#include "json.hpp"
+#include "preload_library.hpp"
+#include "program_file.hpp"
+#include "runs/identity.hpp"
+#include "runs/run_life.hpp"
+#include "store_command.hpp"
+#include "table.hpp"
+
+namespace iez::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kCannotRun = 126;  // as env(1) has it
+constexpr int kNotFound = 127;
+
+void say(const std::string& text) { fmt::print(stderr, "iez run: {}\n", text::printable(text)); }
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data()) : "";
+}
+
+// The MPI that the program wants, or the one that its launcher starts.
+std::string mpi_flavour(const std::vector<std::string>& command, const runs::CommandIdentity& identity,
+                        const runs::ProgramProbe& probe) {
+  if (std::string flavour = mpi_of_program(command[identity.program]); !flavour.empty()) return flavour;
+  if (identity.launcher.empty()) return "";
+  const std::string resolved = probe.canonical(command.front());
+  return std::string(runs::mpi_of_launcher(fs::path(resolved).filename().string()));
+}
+
+std::vector<std::string> libraries_for(const std::vector<std::string>& command, const runs::CommandIdentity& identity,
+                                       const runs::ProgramProbe& probe, std::string& problem) {
+  std::vector<std::string> libraries;
+  auto own = find_preload_library();
+  if (!own) {
+    problem = own.error().message;
+    return libraries;
+  }
+  libraries.push_back(*std::move(own));
+  if (const std::string flavour = mpi_flavour(command, identity, probe); !flavour.empty()) {
+    if (auto mpi = find_mpi_library(flavour)) libraries.push_back(*std::move(mpi));
+  }
+  return libraries;
+}
+
+ordered_json to_json(const runs::RunReport& report, const std::string& application) {
+  return {{"application", application},
+          {"mode", runs::to_string(report.mode)},
+          {"why", report.why},
+          {"plan", report.plan.empty() ? ordered_json(nullptr) : ordered_json(report.plan)},
+          {"recorded", report.recorded},
+          {"files", report.files},
+          {"bytes_written", report.written},
+          {"planned", report.planned},
+          {"unplanned", report.unplanned},
+          {"placed", report.placed},
+          {"accuracy", or_null(report.accuracy)},
+          {"given_up", report.given_up},
+          {"next_plan", report.next_plan.empty() ? ordered_json(nullptr) : ordered_json(report.next_plan)},
+          {"planner", report.planner.empty() ? ordered_json(nullptr) : ordered_json(report.planner)},
+          {"next_files", report.next_files},
+          {"notes", report.notes}};
+}
+
+// One line: what was done, and what comes.
+std::string summary(const runs::RunReport& report, const std::string& application) {
+  std::string out = report.mode == runs::Mode::place ? fmt::format("{}: placed {} of {} by plan", application, report.placed,
+                                                                   counted(report.files, "new file"))
+                                                     : fmt::format("{}: learnt {}", application, counted(report.files, "file"));
+  out += fmt::format(", {} written", to_string(Bytes{report.written}));
+  if (report.accuracy) out += fmt::format("; sizes foretold to {:.1f} %", *report.accuracy);
+  if (!report.next_plan.empty()) {
+    out += fmt::format("; the next run is planned ({}, {})", counted(report.next_files, "file"), report.planner);
+  }
+  return out;
+}
+
+void tell(const runs::RunReport& report, const std::string& application, const RunCommandOptions& options) {
+  if (options.json) {
+    fmt::print(stderr, "{}", to_line(to_json(report, application)));
+    return;
+  }
+  if (options.quiet) return;
+  for (const std::string& note : report.notes) say(note);
+  if (report.recorded) say(summary(report, application));
+}
+
+Result<void> show(const runs::RunReport& report, const runs::Variables& variables, const runs::CommandIdentity& identity,
+                  const std::string& application, const RunCommandOptions& options) {
+  if (options.json) {
+    ordered_json json{{"application", application},
+                      {"program", options.command[identity.program]},
+                      {"fingerprint", identity.fingerprint},
+                      {"mode", runs::to_string(report.mode)},
+                      {"why", report.why},
+                      {"plan", report.plan.empty() ? ordered_json(nullptr) : ordered_json(report.plan)},
+                      {"environment", ordered_json::object()},
+                      {"command", options.command},
+                      {"notes", report.notes}};
+    for (const auto& [name, value] : variables) json["environment"][name] = value;
+    return print(to_line(json));
+  }
+  std::string out = fmt::format("application  {}\nprogram      {}\nmode         {}: {}\n", application,
+                                text::printable(options.command[identity.program]), runs::to_string(report.mode), report.why);
+  if (!report.plan.empty()) out += fmt::format("plan         {}\n", report.plan);
+  for (const auto& [name, value] : variables) out += fmt::format("environment  {}={}\n", name, text::printable(value));
+  out += fmt::format("command      {}\n", text::printable(fmt::format("{}", fmt::join(options.command, " "))));
+  for (const std::string& note : report.notes) out += fmt::format("note         {}\n", text::printable(note));
+  return print(out);
+}
+
+}  // namespace
+
+Result<void> run_run(const RunCommandOptions& options, Context& context) {
+  const config::SettingsSources sources = config::default_sources();
+  runs::RunOptions run;
+  std::vector<std::string> problems;
+  if (auto settings = config::load_settings(sources)) {
+    run.settings = *std::move(settings);
+  } else {
+    if (options.dry_run) return std::unexpected(std::move(settings).error());
+    problems.push_back(fmt::format("settings are passed over: {}", settings.error().message));
+  }
+  if (!options.store.empty()) run.settings.store.url = options.store;
+  if (!options.coordinator.empty()) run.settings.coordinator.url = options.coordinator == "none" ? "" : options.coordinator;
+  if (!options.roots.empty()) run.settings.roots = options.roots;
+  if (auto state = config::state_folder(sources)) run.state = *std::move(state);
+
+  const runs::ProgramProbe probe = program_probe();
+  const runs::CommandIdentity identity = runs::identify(options.command, probe);
+  std::string application = options.application;
+  if (application.empty()) application = sources.environment("IEZ_APP").value_or("");
+  if (application.empty()) application = identity.application;
+  if (!runs::valid_application(application)) {
+    if (!options.application.empty()) {
+      return fail(Errc::invalid_argument,
+                  fmt::format("--app {}: expected 1 to 128 letters, digits and . _ - + @ :, not a point or a dash first",
+                              text::printable(application)));
+    }
+    application = runs::made_valid(application);
+  }
+  run.application = application;
+  run.fingerprint = identity.fingerprint;
+  run.owner = current_user();
+  run.uid = static_cast<std::uint32_t>(::getuid());
+  run.host = host_name();
+  run.command = options.command;
+  run.under = options.under;
+  run.plan_file = options.plan;
+  run.trace_parent = options.trace_folder;
+  run.keep_trace = options.keep_trace;
+  run.learn_only = options.learn;
+  run.no_place = options.no_place;
+  run.dry_run = options.dry_run;
+  std::string missing;
+  run.libraries = libraries_for(options.command, identity, probe, missing);
+  if (!missing.empty()) problems.push_back(missing);
+
+  runs::RunLife life(std::move(run), context.clock);
+  life.prepare();
+  if (options.dry_run) return show(life.report(), life.variables(), identity, application, options);
+  const auto ending = runs::run_command(options.command, life.variables());
+  if (!ending) {
+    fmt::print(stderr, "iez run: {}\n", text::printable(ending.error().message));
+    runs::end_like({.status = ending.error().os_errno == ENOENT ? kNotFound : kCannotRun});
+  }
+  life.finish(*ending);
+  if (!options.quiet && !options.json) {
+    for (const std::string& problem : problems) say(problem);
+  }
+  tell(life.report(), application, options);
+  life.release();
+  runs::end_like(*ending);
+}
+
+}  // namespace iez::cli

@@ -1,0 +1,126 @@
+#include "loop.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "loop_run.hpp"
+#include "peer.hpp"
+#include "temporary_folder.hpp"
+
+namespace iez::bench {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::chrono::seconds kLongest{900};
+constexpr double kWriteTarget = 1.32;
+constexpr double kReadTarget = 1.34;
+constexpr double kWorstTarget = 0.99;
+constexpr double kUnbalanced = 1.2;  // OSTCost by default, from which on it is as unbalanced as the source's
+constexpr double kRounding = 0.0005;
+
+Result<json> demo(const Settings& settings, const std::string& folder) {
+  std::vector<std::string> command{settings.program, "demo", "--json", "--out", folder};
+  if (settings.quick) {
+    command.emplace_back("--quick");
+  } else {
+    command.insert(command.end(), {"--repeat", "2"});
+  }
+  IEZ_TRY(const std::string output, output_of(std::move(command), kLongest));
+  json told = json::parse(output, nullptr, false);
+  if (!told.is_object() || !told.contains("cases")) return fail(Errc::io, "iez demo --json: no cases");
+  return told;
+}
+
+// "ior-count8" to "ior_count8": names of figures have no dash.
+std::string figure_name(std::string id) {
+  std::ranges::replace(id, '-', '_');
+  return "loop.ostcost_" + id;
+}
+
+Figure balance_of(const json& about) {
+  const double optimum = about["optimum"].get<double>();
+  const double by_default = about["default"]["ost_cost"].get<double>();
+  std::string note = fmt::format("default {:.4f}, optimum {:.4f}", by_default, optimum);
+  if (about["published_default"].is_number()) {
+    note += fmt::format("; published {:.2f} by default, {:.2f} placed", about["published_default"].get<double>(),
+                        about["published_iez"].get<double>());
+  }
+  return {.name = figure_name(about["case"].get<std::string>()),
+          .value = about["iez"]["ost_cost"].get<double>(),
+          .unit = "max / mean",
+          .higher_is_better = false,
+          .target = optimum + kRounding,
+          .note = std::move(note)};
+}
+
+struct Gains {
+  double sum_write = 0;
+  double sum_read = 0;
+  unsigned counted = 0;
+  double worst = std::numeric_limits<double>::infinity();
+  std::string worst_case;
+  std::string cases;
+};
+
+Gains gains_of(const json& cases) {
+  Gains gains;
+  for (const json& about : cases) {
+    const double write = about["write_gain"].get<double>();
+    const double read = about["read_gain"].get<double>();
+    if (std::min(write, read) < gains.worst) {
+      gains.worst = std::min(write, read);
+      gains.worst_case = fmt::format("{} {}", about["case"].get<std::string>(), write < read ? "write" : "read");
+    }
+    const double by_default = about["default"]["ost_cost"].get<double>();
+    if (by_default < kUnbalanced) continue;
+    gains.sum_write += write;
+    gains.sum_read += read;
+    ++gains.counted;
+    gains.cases += fmt::format("{}{} ({:.2f}: {:.2f}x, {:.2f}x)", gains.cases.empty() ? "" : ", ",
+                               about["case"].get<std::string>(), by_default, write, read);
+  }
+  return gains;
+}
+
+}  // namespace
+
+Result<std::vector<Figure>> run_loop(const Settings& settings) {
+  IEZ_TRY(const TemporaryFolder folder, TemporaryFolder::make());
+  settings.progress("the demo on a lab: every case by default, then placed");
+  IEZ_TRY(const json told, demo(settings, folder.path()));
+  std::vector<Figure> figures;
+  for (const json& about : told["cases"]) {
+    if (about["published_default"].is_number()) figures.push_back(balance_of(about));
+  }
+  const Gains gains = gains_of(told["cases"]);
+  const auto mean = [&gains](double sum) { return gains.counted > 0 ? std::optional(sum / gains.counted) : std::nullopt; };
+  const std::string where = gains.counted > 0 ? "mean of the cases whose default OSTCost is 1.2 or more: " + gains.cases
+                                              : "no case was unbalanced by default";
+  figures.push_back({.name = "loop.write_gain",
+                     .value = mean(gains.sum_write),
+                     .unit = "x the default",
+                     .target = kWriteTarget,
+                     .note = where});
+  figures.push_back(
+      {.name = "loop.read_gain", .value = mean(gains.sum_read), .unit = "x the default", .target = kReadTarget, .note = where});
+  figures.push_back({.name = "loop.worst_gain",
+                     .value = gains.worst,
+                     .unit = "x the default",
+                     .target = kWorstTarget,
+                     .note = fmt::format("of all cases, write and read: {}", gains.worst_case)});
+  for (const auto measure : {measure_run}) {
+    IEZ_TRY(std::vector<Figure> more, measure(settings));
+    for (Figure& figure : more) figures.push_back(std::move(figure));
+  }
+  return figures;
+}
+
+}  // namespace iez::bench

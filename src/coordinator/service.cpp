@@ -1,0 +1,436 @@
+#include "coordinator/service.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include <fmt/format.h>
+#include <openssl/rand.h>
+
+#include "api/plan_json.hpp"
+#include "base/text.hpp"
+
+namespace iez::coordinator {
+
+namespace {
+
+constexpr std::size_t kMendedAtOnce = 1000;
+constexpr std::size_t kDrainedAtOnce = 100;
+constexpr std::uint64_t kRetryAfter = 2;
+constexpr std::int64_t kKeepProblem = std::int64_t{24} * 3600 * 1'000'000'000;
+
+std::int64_t wall_ns(const Clock& clock) { return clock.wall().time_since_epoch().count(); }
+
+std::unexpected<api::Problem> problem(std::uint32_t status, std::string type, std::string title, std::string detail) {
+  return std::unexpected(
+      api::Problem{.status = status, .type = "urn:iez:" + type, .title = std::move(title), .detail = std::move(detail)});
+}
+
+std::unexpected<api::Problem> problem(const Error& error) {
+  switch (error.code) {
+    case Errc::invalid_argument:
+    case Errc::parse:
+    case Errc::unsupported:
+      return problem(400, "bad-request", "The request makes no sense", error.message);
+    case Errc::permission:
+      return problem(403, "forbidden", "Not for this user", error.message);
+    case Errc::not_found:
+      return problem(404, "not-found", "Not known", error.message);
+    case Errc::limit:
+    case Errc::exists:
+      return problem(409, "no-room", "There is no room for the plan", error.message);
+    case Errc::io:
+      break;
+  }
+  return problem(503, "out-of-order", "The service is out of order", error.message);
+}
+
+std::unexpected<api::Problem> not_kept(const Error& error) {
+  if (error.code == Errc::limit) return problem(507, "disk-full", "The coordinator's disk is full", error.message);
+  return problem(503, "out-of-order", "The coordinator cannot keep plans", error.message);
+}
+
+}  // namespace
+
+Service::Service(const ServiceOptions& options, Clock& clock, Logger& log, std::unique_ptr<Ledger> ledger,
+                 std::unique_ptr<GlobalView> view)
+    : options_(options), clock_(clock), log_(log), ledger_(std::move(ledger)), view_(std::move(view)) {}
+
+Result<std::unique_ptr<Service>> Service::start(const ServiceOptions& options, Clock& clock, Logger& log) {
+  IEZ_TRY(auto policy, placement::make_policy(options.policy, 1));
+  IEZ_TRY(auto ledger, Ledger::open(options.folder, options.durability));
+  auto view = std::make_unique<GlobalView>(std::move(policy));
+  std::unique_ptr<Service> service(new Service(options, clock, log, std::move(ledger), std::move(view)));
+  IEZ_CHECK(service->ledger_->load(
+      [&](StoredPlan&& plan) {
+        const std::uint64_t id = plan.id;
+        service->view_->put(id, std::make_shared<const StoredPlan>(std::move(plan)));
+      },
+      [&](Queued&& queued) {
+        const auto entry = std::make_shared<const Queued>(std::move(queued));
+        service->apply({.id = entry->id, .queued_after = entry}, true);
+        service->turn_ = std::max(service->turn_, entry->turn);
+      }));
+  service->writer_ = std::thread([raw = service.get()] { raw->write(); });
+  service->keeper_ = std::thread([raw = service.get()] { raw->keep(); });
+  return service;
+}
+
+Service::~Service() {
+  {
+    const std::lock_guard guard(mutex_);
+    stop_ = true;
+  }
+  ended_.notify_all();
+  if (keeper_.joinable()) keeper_.join();
+  {
+    const std::lock_guard guard(mutex_);
+    writer_stop_ = true;
+  }
+  work_.notify_all();
+  if (writer_.joinable()) writer_.join();
+}
+
+std::uint64_t Service::new_id() {
+  std::uint64_t id = 0;
+  // The ledger's numbers are signed.
+  do {
+    IEZ_ASSERT(RAND_bytes(reinterpret_cast<unsigned char*>(&id), sizeof id) == 1);
+    id &= ~std::uint64_t{0} >> 1U;
+  } while (id == 0 || view_->find(id) || waiting_.contains(id));
+  return id;
+}
+
+void Service::apply(const Change& change, bool forward) {
+  const PlanPointer& plan = forward ? change.plan_after : change.plan_before;
+  if (change.plan_before || change.plan_after) view_->put(change.id, plan);
+  const QueuedPointer& old = forward ? change.queued_before : change.queued_after;
+  const QueuedPointer& now = forward ? change.queued_after : change.queued_before;
+  if (old) {
+    queue_.erase(old->turn);
+    waiting_.erase(old->id);
+    queue_bytes_ -= old->body.size();
+  }
+  if (now) {
+    queue_.emplace(now->turn, now);
+    waiting_.emplace(now->id, now);
+    queue_bytes_ += now->body.size();
+  }
+}
+
+std::optional<Error> Service::commit(std::unique_lock<std::mutex>& lock, std::vector<Change> changes) {
+  const std::shared_ptr<Batch> batch = batch_;
+  std::ranges::move(changes, std::back_inserter(batch->changes));
+  work_.notify_one();
+  committed_.wait(lock, [&] { return batch->done; });
+  return batch->error;
+}
+
+void Service::write() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    work_.wait(lock, [&] { return writer_stop_ || !batch_->changes.empty(); });
+    if (batch_->changes.empty()) return;
+    const std::shared_ptr<Batch> batch = std::exchange(batch_, std::make_shared<Batch>());
+    lock.unlock();
+    auto outcome = ledger_->commit(batch->changes);
+    lock.lock();
+    ++counters_.commits;
+    if (!outcome) {
+      // What came since may hang on it.
+      ++counters_.failed_commits;
+      const std::shared_ptr<Batch> later = std::exchange(batch_, std::make_shared<Batch>());
+      for (const auto& failed : {later, batch}) {
+        for (auto change = failed->changes.rbegin(); change != failed->changes.rend(); ++change) apply(*change, false);
+        failed->error = outcome.error();
+        failed->done = true;
+      }
+      log_.error("the ledger takes nothing", {{"why", outcome.error().message}});
+    }
+    batch->done = true;
+    committed_.notify_all();
+  }
+}
+
+void Service::set_view(std::vector<std::pair<model::Cluster, std::vector<OstIndex>>> file_systems) {
+  const std::lock_guard guard(mutex_);
+  for (auto& [cluster, stale] : file_systems) {
+    const std::string name = cluster.name;
+    const auto outcome = view_->set_cluster(std::move(cluster), std::move(stale));
+    if (!outcome) log_.warning("telemetry makes no sense", {{"file_system", name}, {"why", outcome.error().message}});
+  }
+}
+
+api::PlanAnswer Service::full_answer(const StoredPlan& plan) const {
+  api::PlanAnswer answer = answer_of(plan);
+  if (plan.weights) {
+    if (auto weights = view_->weights(plan.file_system)) answer.weights = *std::move(weights);
+  }
+  return answer;
+}
+
+api::Ticket Service::ticket(std::uint64_t id) const {
+  api::Ticket out{.plan = id_text(id), .retry_after_s = kRetryAfter};
+  out.why = busy_ ? fmt::format("the coordinator's node is busy: CPU {:.0f} %, memory {:.0f} %; the request waits with {} others",
+                                100 * load_.cpu, 100 * load_.memory, queue_.size() - 1)
+                  : "the request waits for its turn";
+  return out;
+}
+
+Reply<api::Submitted> Service::enqueue(std::unique_lock<std::mutex>& lock, const Identity& who, std::string_view body,
+                                       std::string why) {
+  if (queue_.size() >= options_.queue_limit || queue_bytes_ + body.size() > options_.queue_bytes) {
+    ++counters_.refused;
+    return problem(503, "queue-full", "The queue is full", fmt::format("{} requests wait already; {}", queue_.size(), why));
+  }
+  auto queued = std::make_shared<Queued>(Queued{.id = new_id(), .turn = ++turn_, .made_ns = wall_ns(clock_), .user = who.user});
+  queued->body = body;
+  Change change{.id = queued->id, .queued_after = queued};
+  apply(change, true);
+  ++counters_.queued;
+  if (const auto error = commit(lock, {change})) return not_kept(*error);
+  return api::Submitted{.answer = std::nullopt, .ticket = ticket(queued->id)};
+}
+
+Reply<api::Submitted> Service::plan(const Identity& who, const api::PlanRequest& request, std::string_view body, bool wait) {
+  if (const auto sound = api::check(request); !sound) return problem(sound.error());
+  last_plan_ = clock_.monotonic().count();
+  std::unique_lock lock(mutex_);
+  if (auto known = view_->resolve(request.file_system); !known) {
+    ++counters_.refused;
+    if (view_->file_systems().empty()) {
+      return problem(503, "no-telemetry", "Nothing is known of the file system yet", known.error().message);
+    }
+    return problem(known.error());
+  }
+  // Who came first is planned first.
+  if (busy_ || !wait || !queue_.empty()) {
+    const bool only_problems =
+        !busy_ && wait && std::ranges::all_of(queue_, [](const auto& entry) { return !entry.second->problem.empty(); });
+    if (!only_problems) return enqueue(lock, who, body, "try again later");
+  }
+  return plan_now(lock, who.user, request, new_id(), nullptr);
+}
+
+Reply<api::Submitted> Service::plan_now(std::unique_lock<std::mutex>& lock, const std::string& user,
+                                        const api::PlanRequest& request, std::uint64_t id, const QueuedPointer& queued) {
+  std::vector<Change> changes;
+  const auto take_back = [&] {
+    for (auto change = changes.rbegin(); change != changes.rend(); ++change) apply(*change, false);
+  };
+  const auto file_system = view_->resolve(request.file_system);
+  if (!file_system) return problem(file_system.error());
+  if (!request.keep_earlier) {
+    for (PlanPointer& plan : view_->earlier(user, request.application, *file_system)) {
+      changes.push_back({.id = plan->id, .plan_before = plan});
+      apply(changes.back(), true);
+    }
+  }
+  const std::int64_t longest = options_.longest_ttl.count();
+  std::int64_t ttl = options_.ttl.count();
+  if (request.ttl_s > 0)
+    ttl = request.ttl_s > static_cast<std::uint64_t>(longest / 1'000'000'000)
+              ? longest
+              : static_cast<std::int64_t>(request.ttl_s) * 1'000'000'000;
+  auto planned = view_->plan(request, user, id, wall_ns(clock_), ttl);
+  if (!planned) {
+    take_back();
+    ++counters_.refused;
+    return problem(planned.error());
+  }
+  const auto plan = std::make_shared<const StoredPlan>(*std::move(planned));
+  changes.push_back({.id = id, .plan_after = plan, .queued_before = queued});
+  apply(changes.back(), true);
+  api::Submitted out{.answer = full_answer(*plan), .ticket = {}};
+  if (const auto error = commit(lock, std::move(changes))) return not_kept(*error);
+  ++counters_.planned;
+  counters_.planned_files += plan->layouts.size();
+  return out;
+}
+
+Reply<PlanPointer> Service::owned(const Identity& who, std::string_view plan) const {
+  PlanPointer found = view_->find(parse_id(plan));
+  // Whose plan it is, is nobody's business.
+  if (!found || (found->user != who.user && !who.admin)) {
+    return problem(
+        404, "not-found", "No such plan",
+        fmt::format("plan {} is not pending: it was never made, or was created, replaced or expired", text::printable(plan)));
+  }
+  return found;
+}
+
+Reply<api::Submitted> Service::find(const Identity& who, std::string_view plan) {
+  std::unique_lock lock(mutex_);
+  if (const auto waits = waiting_.find(parse_id(plan)); waits != waiting_.end()) {
+    const QueuedPointer entry = waits->second;
+    if (entry->user == who.user || who.admin) {
+      if (entry->problem.empty()) return api::Submitted{.answer = std::nullopt, .ticket = ticket(entry->id)};
+      if (auto told = api::parse_problem(entry->problem)) return std::unexpected(*std::move(told));
+    }
+  }
+  auto found = owned(who, plan);
+  if (!found) return std::unexpected(std::move(found).error());
+  return api::Submitted{.answer = full_answer(**found), .ticket = {}};
+}
+
+Reply<void> Service::created(const Identity& who, std::string_view plan, const api::CreatedRequest& request) {
+  std::unique_lock lock(mutex_);
+  auto found = owned(who, plan);
+  if (!found) return std::unexpected(std::move(found).error());
+  auto next = with_created(**found, request);
+  if (!next) return problem(next.error());
+  const std::uint64_t before = (*found)->created();
+  const std::uint64_t after = *next ? (*next)->created() : (*found)->layouts.size();
+  Change change{.id = (*found)->id, .plan_before = *found, .plan_after = *next};
+  apply(change, true);
+  if (const auto error = commit(lock, {change})) return not_kept(*error);
+  counters_.created_files += after - before;
+  return {};
+}
+
+Reply<void> Service::expire(const Identity& who, std::string_view plan) {
+  std::unique_lock lock(mutex_);
+  Change change;
+  if (const auto waits = waiting_.find(parse_id(plan));
+      waits != waiting_.end() && (waits->second->user == who.user || who.admin)) {
+    change = {.id = waits->second->id, .queued_before = waits->second};
+  } else {
+    auto found = owned(who, plan);
+    if (!found) return std::unexpected(std::move(found).error());
+    change = {.id = (*found)->id, .plan_before = *found};
+  }
+  apply(change, true);
+  if (const auto error = commit(lock, {change})) return not_kept(*error);
+  ++counters_.expired;
+  return {};
+}
+
+std::vector<api::PlanRow> Service::plans(const Identity& who, std::string_view application) {
+  std::unique_lock lock(mutex_);
+  std::vector<api::PlanRow> rows;
+  for (const auto& [turn, entry] : queue_) {
+    if (!application.empty() || (entry->user != who.user && !who.admin)) continue;
+    rows.push_back({.plan = id_text(entry->id), .user = entry->user, .state = "queued", .made_ns = entry->made_ns});
+  }
+  for (const auto& [id, plan] : view_->plans()) {
+    if (plan->user != who.user && !who.admin) continue;
+    if (!application.empty() && plan->application != application) continue;
+    rows.push_back({.plan = id_text(id),
+                    .application = plan->application,
+                    .user = plan->user,
+                    .file_system = plan->file_system,
+                    .state = "pending",
+                    .revision = plan->revision,
+                    .made_ns = plan->made_ns,
+                    .expires_ns = plan->expires_ns,
+                    .files = plan->layouts.size(),
+                    .created = plan->created(),
+                    .reserved = plan->reserved()});
+  }
+  lock.unlock();
+  std::ranges::sort(rows, [](const api::PlanRow& a, const api::PlanRow& b) {
+    return std::pair(a.made_ns, a.plan) < std::pair(b.made_ns, b.plan);
+  });
+  return rows;
+}
+
+Reply<std::vector<api::OstWeight>> Service::weights(const std::string& file_system, std::string& name) {
+  const std::lock_guard guard(mutex_);
+  auto known = view_->resolve(file_system);
+  if (!known) return problem(known.error());
+  name = *known;
+  auto weights = view_->weights(*known);
+  if (!weights) return problem(weights.error());
+  return *std::move(weights);
+}
+
+std::vector<FileSystemReport> Service::report() {
+  const std::lock_guard guard(mutex_);
+  std::vector<FileSystemReport> out;
+  for (const std::string& name : view_->file_systems()) {
+    FileSystemReport report{.name = name, .targets = view_->targets(name)};
+    const model::Cluster* const cluster = view_->cluster(name);
+    report.servers = cluster->servers;
+    for (const model::Ost& ost : cluster->osts) report.server_of.push_back(ost.oss);
+    out.push_back(std::move(report));
+  }
+  return out;
+}
+
+ServiceState Service::state() {
+  const std::lock_guard guard(mutex_);
+  return {.plans = view_->plans().size(),
+          .files = view_->pending_files(),
+          .queue = queue_.size(),
+          .busy = busy_,
+          .load = load_,
+          .counters = counters_};
+}
+
+void Service::keep() {
+  std::unique_lock lock(mutex_);
+  while (!stop_) {
+    lock.unlock();
+    const NodeLoad load = options_.load ? options_.load() : NodeLoad{};
+    lock.lock();
+    load_ = load;
+    const bool busy = load.cpu >= options_.cpu_limit || load.memory >= options_.memory_limit;
+    if (busy != busy_) {
+      log_.warning(busy ? "this node is busy: requests wait" : "this node has room again: requests are planned",
+                   {{"cpu", fmt::format("{:.2f}", load.cpu)}, {"memory", fmt::format("{:.2f}", load.memory)}});
+    }
+    busy_ = busy;
+    lock.unlock();
+    tick();
+    lock.lock();
+    ended_.wait_for(lock, std::chrono::nanoseconds(options_.tick), [&] { return stop_; });
+  }
+}
+
+void Service::tick() {
+  std::unique_lock lock(mutex_);
+  const std::int64_t now = wall_ns(clock_);
+  std::vector<Change> changes;
+  for (const PlanPointer& plan : view_->expired(now)) changes.push_back({.id = plan->id, .plan_before = plan});
+  for (const auto& [turn, entry] : queue_) {
+    if (!entry->problem.empty() && entry->made_ns + kKeepProblem < now)
+      changes.push_back({.id = entry->id, .queued_before = entry});
+  }
+  for (const Change& change : changes) apply(change, true);
+  const std::size_t expired = changes.size();
+  for (PlanChange& mended : view_->mend(kMendedAtOnce)) {
+    log_.info("plan mended", {{"plan", id_text(mended.after->id)}, {"application", mended.after->application}});
+    changes.push_back({.id = mended.after->id, .plan_before = mended.before, .plan_after = mended.after});
+  }
+  const std::size_t mended = changes.size() - expired;
+  if (!changes.empty() && !commit(lock, std::move(changes))) {
+    counters_.expired += expired;
+    counters_.mended += mended;
+  }
+  lock.unlock();
+  drain();
+}
+
+void Service::drain() {
+  std::unique_lock lock(mutex_);
+  for (std::size_t i = 0; i < kDrainedAtOnce && !busy_ && !stop_; ++i) {
+    const auto next = std::ranges::find_if(queue_, [](const auto& entry) { return entry.second->problem.empty(); });
+    if (next == queue_.end()) return;
+    const QueuedPointer entry = next->second;
+    Reply<api::Submitted> outcome = problem(400, "bad-request", "The request makes no sense", "");
+    if (const auto request = api::parse_plan_request(entry->body)) {
+      outcome = plan_now(lock, entry->user, *request, entry->id, entry);
+    }
+    if (outcome) continue;
+    const std::uint32_t status = outcome.error().status;
+    if (status == 503 || status == 507) return;  // not its fault: later
+    auto told = std::make_shared<Queued>(*entry);
+    told->problem = api::to_json(outcome.error());
+    told->body.clear();
+    Change change{.id = entry->id, .queued_before = entry, .queued_after = told};
+    apply(change, true);
+    if (commit(lock, {change})) return;
+  }
+}
+
+}  // namespace iez::coordinator

@@ -1,0 +1,155 @@
+// The coordinator without its network: takes requests of any thread, answers when what it says is in the ledger.
+//
+// Group commit: changes that come while one transaction is written go into the next one together. A change is seen by other
+// requests at once, and acknowledged after its commit; if the ledger takes nothing, all that hangs on it is taken back.
+//
+// Gate: while this node's CPU or memory is over its limit, requests for plans are put into the ledger's queue and planned in
+// order when it is not. Nothing of the queue is dropped; when it is full, a request is refused before it is taken.
+//
+// Thread safety: all members from any thread.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <expected>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "api/plan_messages.hpp"
+#include "base/clock.hpp"
+#include "base/log.hpp"
+#include "coordinator/access.hpp"
+#include "coordinator/global_view.hpp"
+#include "coordinator/ledger.hpp"
+
+namespace iez::coordinator {
+
+struct NodeLoad {
+  double cpu = 0;  // shares
+  double memory = 0;
+};
+
+struct ServiceOptions {
+  std::string folder;  // of the ledger
+  std::string policy = "balanced";
+  double cpu_limit = 0.7;
+  double memory_limit = 0.5;
+  std::size_t queue_limit = 10'000;                   // requests that wait
+  std::size_t queue_bytes = std::size_t{256} << 20U;  // of them
+  Duration ttl{std::chrono::hours{30 * 24}};          // of a plan that does not say
+  Duration longest_ttl{std::chrono::hours{366 * 24}};
+  sql::Durability durability = sql::Durability::machine;
+  std::function<NodeLoad()> load;  // of this node; called once a second
+  Duration tick{1'000'000'000};    // between looks at the gate, the queue and what expired
+};
+
+struct Counters {
+  std::uint64_t planned = 0;  // requests
+  std::uint64_t planned_files = 0;
+  std::uint64_t refused = 0;
+  std::uint64_t queued = 0;
+  std::uint64_t created_files = 0;
+  std::uint64_t expired = 0;
+  std::uint64_t mended = 0;
+  std::uint64_t commits = 0;
+  std::uint64_t failed_commits = 0;
+};
+
+struct ServiceState {
+  std::uint64_t plans = 0;
+  std::uint64_t files = 0;  // planned, not created
+  std::uint64_t queue = 0;
+  bool busy = false;
+  NodeLoad load;
+  Counters counters;
+};
+
+struct FileSystemReport {
+  std::string name;
+  std::vector<TargetReport> targets;
+  std::vector<model::Oss> servers;
+  std::vector<std::size_t> server_of;  // per target
+};
+
+template <typename T>
+using Reply = std::expected<T, api::Problem>;
+
+class Service {
+ public:
+  [[nodiscard]] static Result<std::unique_ptr<Service>> start(const ServiceOptions& options, Clock& clock, Logger& log);
+  ~Service();  // what is in flight is committed
+  Service(const Service&) = delete;
+  Service& operator=(const Service&) = delete;
+
+  // What telemetry says now.
+  void set_view(std::vector<std::pair<model::Cluster, std::vector<OstIndex>>> file_systems);
+
+  // body: the request as it came. wait: false plans nothing before the answer (a ticket, always).
+  Reply<api::Submitted> plan(const Identity& who, const api::PlanRequest& request, std::string_view body, bool wait);
+  Reply<api::Submitted> find(const Identity& who, std::string_view plan);
+  Reply<void> created(const Identity& who, std::string_view plan, const api::CreatedRequest& request);
+  Reply<void> expire(const Identity& who, std::string_view plan);
+  std::vector<api::PlanRow> plans(const Identity& who, std::string_view application);
+  Reply<std::vector<api::OstWeight>> weights(const std::string& file_system, std::string& name);
+
+  std::vector<FileSystemReport> report();
+  ServiceState state();
+  Duration last_plan() const { return Duration(last_plan_.load()); }  // monotonic; for who asks agents for samples
+
+ private:
+  struct Batch {
+    std::vector<Change> changes;
+    bool done = false;
+    std::optional<Error> error;
+  };
+
+  Service(const ServiceOptions& options, Clock& clock, Logger& log, std::unique_ptr<Ledger> ledger,
+          std::unique_ptr<GlobalView> view);
+
+  std::uint64_t new_id();
+  void apply(const Change& change, bool forward);
+  // Appends to the batch that is next; the changes are applied already. Returns when it is committed, or taken back.
+  std::optional<Error> commit(std::unique_lock<std::mutex>& lock, std::vector<Change> changes);
+  Reply<api::Submitted> plan_now(std::unique_lock<std::mutex>& lock, const std::string& user, const api::PlanRequest& request,
+                                 std::uint64_t id, const QueuedPointer& queued);
+  Reply<api::Submitted> enqueue(std::unique_lock<std::mutex>& lock, const Identity& who, std::string_view body, std::string why);
+  api::Ticket ticket(std::uint64_t id) const;
+  api::PlanAnswer full_answer(const StoredPlan& plan) const;
+  Reply<PlanPointer> owned(const Identity& who, std::string_view plan) const;
+  void write();  // the committing thread
+  void keep();   // the other: gate, queue, expiry, mending
+  void tick();
+  void drain();
+
+  ServiceOptions options_;
+  Clock& clock_;
+  Logger& log_;
+  std::unique_ptr<Ledger> ledger_;  // of the committing thread
+  std::mutex mutex_;
+  std::unique_ptr<GlobalView> view_;
+  std::map<std::uint64_t, QueuedPointer> queue_;  // by turn
+  std::unordered_map<std::uint64_t, QueuedPointer> waiting_;
+  std::size_t queue_bytes_ = 0;
+  std::uint64_t turn_ = 0;
+  std::shared_ptr<Batch> batch_ = std::make_shared<Batch>();
+  std::condition_variable work_;       // for the committing thread
+  std::condition_variable committed_;  // for those who wait
+  std::condition_variable ended_;      // for the other thread
+  bool stop_ = false;
+  bool writer_stop_ = false;
+  bool busy_ = false;
+  NodeLoad load_;
+  Counters counters_;
+  std::atomic<std::int64_t> last_plan_{-1'000'000'000'000};
+  std::thread writer_;
+  std::thread keeper_;
+};
+
+}  // namespace iez::coordinator

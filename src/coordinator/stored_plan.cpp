@@ -1,0 +1,260 @@
+#include "coordinator/stored_plan.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <limits>
+
+#include <fmt/format.h>
+
+namespace iez::coordinator {
+
+namespace {
+
+constexpr std::uint64_t kVersion = 1;
+
+class Writer {
+ public:
+  void number(std::uint64_t value) {
+    while (value >= 0x80) {
+      bytes_.push_back(static_cast<std::byte>(value | 0x80U));
+      value >>= 7U;
+    }
+    bytes_.push_back(static_cast<std::byte>(value));
+  }
+  void real(double value) { number(std::bit_cast<std::uint64_t>(value)); }
+  void text(std::string_view value) {
+    number(value.size());
+    const auto* const data = reinterpret_cast<const std::byte*>(value.data());
+    bytes_.insert(bytes_.end(), data, data + value.size());
+  }
+  std::vector<std::byte> take() { return std::move(bytes_); }
+
+ private:
+  std::vector<std::byte> bytes_;
+};
+
+// The first failure stays; numbers are 0 then, and lists empty.
+class Reader {
+ public:
+  explicit Reader(std::span<const std::byte> bytes) : bytes_(bytes) {}
+
+  std::uint64_t number(std::uint64_t limit = std::numeric_limits<std::uint64_t>::max()) {
+    std::uint64_t value = 0;
+    for (unsigned shift = 0; shift < 64; shift += 7) {
+      if (at_ >= bytes_.size()) return bad();
+      const auto byte = static_cast<std::uint64_t>(bytes_[at_++]);
+      const std::uint64_t part = byte & 0x7FU;
+      if (shift == 63 && part > 1) return bad();
+      value |= part << shift;
+      if (byte < 0x80) return value <= limit ? value : bad();
+    }
+    return bad();
+  }
+  double real() { return std::bit_cast<double>(number()); }
+  std::string text() {
+    const std::uint64_t size = number(bytes_.size() - at_);
+    if (failed_) return {};
+    std::string out(size, '\0');
+    if (size > 0) std::memcpy(out.data(), bytes_.data() + at_, size);
+    at_ += size;
+    return out;
+  }
+  // Of members that take at least one byte each.
+  std::uint64_t count() { return number(bytes_.size() - at_); }
+  bool failed() const { return failed_; }
+  bool done() const { return !failed_ && at_ == bytes_.size(); }
+
+ private:
+  std::uint64_t bad() {
+    failed_ = true;
+    at_ = bytes_.size();
+    return 0;
+  }
+
+  std::span<const std::byte> bytes_;
+  std::size_t at_ = 0;
+  bool failed_ = false;
+};
+
+constexpr std::uint64_t kMost32 = std::numeric_limits<std::uint32_t>::max();
+constexpr std::uint64_t kMost16 = std::numeric_limits<std::uint16_t>::max();
+
+bool sound(const StoredPlan& plan) {
+  std::uint64_t layouts = 0;
+  for (const StoredEntry& entry : plan.entries) {
+    if (entry.first != layouts || entry.created > entry.layouts) return false;
+    layouts += entry.layouts;
+  }
+  std::uint64_t stripes = 0;
+  for (const StoredLayout& layout : plan.layouts) {
+    if (layout.first != stripes || layout.reason >= plan.reasons.size() || layout.pool >= plan.pools.size()) return false;
+    stripes += layout.stripes;
+  }
+  return plan.id != 0 && layouts == plan.layouts.size() && stripes == plan.osts.size();
+}
+
+}  // namespace
+
+std::uint64_t StoredPlan::created() const {
+  std::uint64_t sum = 0;
+  for (const StoredEntry& entry : entries) sum += entry.created;
+  return sum;
+}
+
+std::uint64_t StoredPlan::reserved() const {
+  std::uint64_t sum = 0;
+  for (const StoredEntry& entry : entries) {
+    for (std::uint32_t i = entry.first + entry.created; i < entry.first + entry.layouts; ++i) {
+      sum += layouts[i].object_bytes * layouts[i].stripes;
+    }
+  }
+  return sum;
+}
+
+std::string id_text(std::uint64_t id) { return fmt::format("{:016x}", id); }
+
+std::uint64_t parse_id(std::string_view text) {
+  if (text.size() != 16) return 0;
+  std::uint64_t id = 0;
+  for (const char c : text) {
+    const bool digit = c >= '0' && c <= '9';
+    if (!digit && (c < 'a' || c > 'f')) return 0;
+    id = id << 4U | static_cast<std::uint64_t>(digit ? c - '0' : c - 'a' + 10);
+  }
+  return id;
+}
+
+std::vector<std::byte> encode(const StoredPlan& plan) {
+  Writer out;
+  out.number(kVersion);
+  out.number(plan.id);
+  out.text(plan.user);
+  out.text(plan.application);
+  out.text(plan.file_system);
+  out.text(plan.policy);
+  out.number(plan.revision);
+  out.number(static_cast<std::uint64_t>(plan.made_ns));
+  out.number(static_cast<std::uint64_t>(plan.expires_ns));
+  out.number(plan.weights ? 1 : 0);
+  for (const double cost : {plan.before.ost, plan.before.oss, plan.after.ost, plan.after.oss}) out.real(cost);
+  for (const auto* const texts : {&plan.reasons, &plan.pools, &plan.notes}) {
+    out.number(texts->size());
+    for (const std::string& text : *texts) out.text(text);
+  }
+  out.number(plan.freed.size());
+  for (const api::FreedBytes& freed : plan.freed) {
+    out.number(freed.ost);
+    out.number(freed.bytes);
+  }
+  out.number(plan.entries.size());
+  for (const StoredEntry& entry : plan.entries) {
+    out.number(entry.layouts);
+    out.number(entry.created);
+  }
+  out.number(plan.layouts.size());
+  for (const StoredLayout& layout : plan.layouts) {
+    out.number(layout.bytes);
+    out.number(layout.object_bytes);
+    out.number(layout.stripe_size);
+    out.number(layout.pool);
+    out.number(layout.reason);
+    out.number(layout.overstriped ? 1 : 0);
+    out.number(layout.stripes);
+    for (const std::uint32_t ost : plan.osts_of(layout)) out.number(ost);
+  }
+  return out.take();
+}
+
+Result<StoredPlan> decode(std::span<const std::byte> bytes) {
+  Reader in(bytes);
+  if (const std::uint64_t version = in.number(); version != kVersion) {
+    return fail(Errc::unsupported, fmt::format("a plan of version {}; this program reads version {}", version, kVersion));
+  }
+  StoredPlan plan{.id = in.number()};
+  plan.user = in.text();
+  plan.application = in.text();
+  plan.file_system = in.text();
+  plan.policy = in.text();
+  plan.revision = in.number();
+  plan.made_ns = static_cast<std::int64_t>(in.number());
+  plan.expires_ns = static_cast<std::int64_t>(in.number());
+  plan.weights = in.number(1) == 1;
+  for (double* const cost : {&plan.before.ost, &plan.before.oss, &plan.after.ost, &plan.after.oss}) *cost = in.real();
+  for (auto* const texts : {&plan.reasons, &plan.pools, &plan.notes}) {
+    for (std::uint64_t left = in.count(); left > 0 && !in.failed(); --left) texts->push_back(in.text());
+  }
+  for (std::uint64_t left = in.count(); left > 0 && !in.failed(); --left) {
+    api::FreedBytes freed{.ost = static_cast<std::uint32_t>(in.number(kMost32))};
+    freed.bytes = in.number();
+    plan.freed.push_back(freed);
+  }
+  std::uint64_t first = 0;
+  for (std::uint64_t left = in.count(); left > 0 && !in.failed() && first <= kMost32; --left) {
+    StoredEntry entry{.first = static_cast<std::uint32_t>(first), .layouts = static_cast<std::uint32_t>(in.number(kMost32))};
+    entry.created = static_cast<std::uint32_t>(in.number(kMost32));
+    first += entry.layouts;
+    plan.entries.push_back(entry);
+  }
+  for (std::uint64_t left = in.count(); left > 0 && !in.failed(); --left) {
+    StoredLayout layout{.bytes = in.number(), .object_bytes = 0};
+    layout.object_bytes = in.number();
+    layout.stripe_size = in.number();
+    layout.pool = static_cast<std::uint16_t>(in.number(kMost16));
+    layout.reason = static_cast<std::uint32_t>(in.number(kMost32));
+    layout.overstriped = in.number(1) == 1;
+    layout.stripes = static_cast<std::uint16_t>(in.number(kMost16));
+    layout.first = static_cast<std::uint32_t>(plan.osts.size());
+    for (std::uint32_t i = 0; i < layout.stripes && !in.failed(); ++i) {
+      plan.osts.push_back(static_cast<std::uint32_t>(in.number(kMost32)));
+    }
+    plan.layouts.push_back(layout);
+  }
+  if (!in.done() || !sound(plan)) return fail(Errc::parse, "not a plan of the coordinator's ledger");
+  return plan;
+}
+
+api::PlanAnswer answer_of(const StoredPlan& plan) {
+  api::PlanAnswer answer{.plan = id_text(plan.id),
+                         .revision = plan.revision,
+                         .made_ns = plan.made_ns,
+                         .expires_ns = plan.expires_ns,
+                         .application = plan.application,
+                         .policy = plan.policy,
+                         .file_system = plan.file_system};
+  answer.reasons = plan.reasons;
+  answer.before = plan.before;
+  answer.after = plan.after;
+  answer.notes = plan.notes;
+  answer.files.reserve(plan.entries.size());
+  for (const StoredEntry& entry : plan.entries) {
+    api::FileAnswer file;
+    file.layouts.reserve(entry.layouts);
+    for (std::uint32_t i = entry.first; i < entry.first + entry.layouts; ++i) {
+      const auto osts = plan.osts_of(plan.layouts[i]);
+      file.layouts.push_back({.stripe_size = plan.layouts[i].stripe_size, .osts = {osts.begin(), osts.end()}});
+    }
+    if (entry.layouts > 0) file.reason = plan.layouts[entry.first].reason;
+    answer.files.push_back(std::move(file));
+  }
+  return answer;
+}
+
+Result<PlanPointer> with_created(const StoredPlan& plan, const api::CreatedRequest& created) {
+  auto next = std::make_shared<StoredPlan>(plan);
+  if (created.all) {
+    for (StoredEntry& entry : next->entries) entry.created = entry.layouts;
+  }
+  for (const api::CreatedFile& file : created.files) {
+    if (file.file >= next->entries.size()) {
+      return fail(Errc::invalid_argument, fmt::format("file {}: the plan has {} files", file.file, next->entries.size()));
+    }
+    StoredEntry& entry = next->entries[file.file];
+    const std::uint64_t now = file.files == 0 ? entry.layouts : std::min<std::uint64_t>(file.files, entry.layouts);
+    entry.created = std::max(entry.created, static_cast<std::uint32_t>(now));
+  }
+  const bool over = std::ranges::all_of(next->entries, [](const StoredEntry& e) { return e.created == e.layouts; });
+  return over ? PlanPointer() : PlanPointer(std::move(next));
+}
+
+}  // namespace iez::coordinator

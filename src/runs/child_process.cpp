@@ -1,0 +1,166 @@
+#include "runs/child_process.hpp"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "input/byte_stream.hpp"
+
+namespace iez::runs {
+
+namespace {
+
+constexpr std::array kPassedOn{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH, SIGCONT};
+constexpr int kNotFound = 127;
+
+// What exec takes, made before fork: nothing may be allocated behind it.
+class Strings {
+ public:
+  void add(std::string text) { texts_.push_back(std::move(text)); }
+  char* const* get() {
+    pointers_.clear();
+    for (std::string& text : texts_) pointers_.push_back(text.data());
+    pointers_.push_back(nullptr);
+    return pointers_.data();
+  }
+
+ private:
+  std::vector<std::string> texts_;
+  std::vector<char*> pointers_;
+};
+
+Strings environment_with(const std::vector<std::pair<std::string, std::string>>& variables) {
+  Strings all;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const bool replaced = std::ranges::any_of(variables, [&](const auto& one) {
+      return text.size() > one.first.size() && text.starts_with(one.first) && text[one.first.size()] == '=';
+    });
+    if (!replaced) all.add(std::string(text));
+  }
+  for (const auto& [name, value] : variables) all.add(fmt::format("{}={}", name, value));
+  return all;
+}
+
+// The terminal sends to the whole group; a process sends to whom it names.
+bool sent_to_us(const siginfo_t& info) { return info.si_code == SI_USER || info.si_code == SI_QUEUE || info.si_code == SI_TKILL; }
+
+Ending ending_of(int status) {
+  if (WIFSIGNALED(status)) return {.status = 0, .signal = WTERMSIG(status)};
+  return {.status = WEXITSTATUS(status), .signal = 0};
+}
+
+class Signals {
+ public:
+  Signals() {
+    ::sigemptyset(&watched_);
+    for (const int signal : kPassedOn) ::sigaddset(&watched_, signal);
+    ::sigaddset(&watched_, SIGCHLD);
+    (void)::sigaction(SIGCHLD, nullptr, &child_action_);
+    // An ignored SIGCHLD would make the command vanish unseen.
+    struct sigaction usual{};
+    usual.sa_handler = SIG_DFL;
+    (void)::sigaction(SIGCHLD, &usual, nullptr);
+    (void)::sigprocmask(SIG_BLOCK, &watched_, &before_);
+  }
+  ~Signals() {
+    // What came for the command, too late for it, must not end us before the run is written down.
+    const timespec none{};
+    while (::sigtimedwait(&watched_, nullptr, &none) > 0) {
+    }
+    restore();
+  }
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+  Signals(Signals&&) = delete;
+  Signals& operator=(Signals&&) = delete;
+
+  // Async-signal-safe: the command starts with what we were started with.
+  void restore() const {
+    (void)::sigaction(SIGCHLD, &child_action_, nullptr);
+    (void)::sigprocmask(SIG_SETMASK, &before_, nullptr);
+  }
+
+  // Passes signals on until the child is gone.
+  int wait_for(pid_t child) const {
+    for (;;) {
+      int status = 0;
+      const pid_t got = ::waitpid(child, &status, WNOHANG);
+      if (got == child) return status;
+      if (got < 0 && errno != EINTR) return 0;
+      siginfo_t info{};
+      if (::sigwaitinfo(&watched_, &info) < 0 || info.si_signo == SIGCHLD) continue;
+      if (sent_to_us(info) && info.si_pid != child) (void)::kill(child, info.si_signo);
+    }
+  }
+
+ private:
+  sigset_t watched_{};
+  sigset_t before_{};
+  struct sigaction child_action_{};
+};
+
+}  // namespace
+
+Result<Ending> run_command(const std::vector<std::string>& words,
+                           const std::vector<std::pair<std::string, std::string>>& variables) {
+  IEZ_ASSERT(!words.empty());
+  Strings arguments;
+  for (const std::string& word : words) arguments.add(word);
+  Strings environment = environment_with(variables);
+  char* const* const argument_list = arguments.get();
+  char* const* const environment_list = environment.get();
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return fail_errno(errno, "pipe");
+  const input::UniqueFd told(ends[0]);
+  input::UniqueFd telling(ends[1]);
+  const Signals signals;
+  const pid_t child = ::fork();
+  if (child < 0) return fail_errno(errno, "fork");
+  if (child == 0) {
+    signals.restore();
+    (void)::execvpe(argument_list[0], argument_list, environment_list);
+    const int why = errno;
+    (void)!::write(telling.get(), &why, sizeof why);
+    ::_exit(kNotFound);
+  }
+  telling.reset();
+  int why = 0;
+  ssize_t got = 0;
+  do {
+    got = ::read(told.get(), &why, sizeof why);
+  } while (got < 0 && errno == EINTR);
+  const int status = signals.wait_for(child);
+  if (got == sizeof why) return fail_errno(why, fmt::format("cannot run '{}'", words.front()));
+  return ending_of(status);
+}
+
+void end_like(const Ending& ending) {
+  (void)std::fflush(nullptr);
+  if (ending.signal != 0) {
+    // No core of ours: that of the command is the one to look at.
+    const rlimit none{};
+    (void)::setrlimit(RLIMIT_CORE, &none);
+    struct sigaction usual{};
+    usual.sa_handler = SIG_DFL;
+    (void)::sigaction(ending.signal, &usual, nullptr);
+    sigset_t one;
+    ::sigemptyset(&one);
+    ::sigaddset(&one, ending.signal);
+    (void)::sigprocmask(SIG_UNBLOCK, &one, nullptr);
+    (void)::raise(ending.signal);
+  }
+  ::_exit(ending.code());
+}
+
+}  // namespace iez::runs

@@ -1,0 +1,82 @@
+#include "runs/gather.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <tuple>
+#include <utility>
+
+#include "lustre/layout_file.hpp"
+#include "plan/plan_reader.hpp"
+#include "runs/mount_table.hpp"
+
+namespace iez::runs {
+
+namespace {
+
+constexpr std::size_t kMaxLayouts = 4096;  // that are looked up: one round trip each
+
+// Traces of POSIX calls do not tell stripe counts; the files do, where they are still there.
+void add_stripe_counts(std::vector<store::FileRow>& files) {
+  std::size_t looked = 0;
+  for (store::FileRow& file : files) {
+    if (file.stripe_count != 0 || !file.created) continue;
+    if (++looked > kMaxLayouts) return;
+    const auto layout = lustre::read_layout(file.renamed.empty() ? file.name : file.renamed);
+    if (!layout || layout->composite || layout->components.size() != 1) continue;
+    file.stripe_count = layout->components.front().stripe_count;
+  }
+}
+
+}  // namespace
+
+Result<Gathered> gather(const std::string& trace_folder, std::span<const std::string> folders) {
+  Gathered out;
+  std::vector<std::pair<std::int64_t, store::FileRow>> rows;
+  const auto take = [&](const trace::TracedFile& file) -> Result<void> {
+    if (file.creates == 0 && file.written.count == 0 && file.read.count == 0) return {};
+    if (file.name.size() > store::kMaxName || file.renamed.size() > store::kMaxName) return {};
+    if (std::ranges::none_of(folders, [&](const std::string& folder) { return is_below(file.name, folder); })) return {};
+    rows.emplace_back(file.first_ns.value_or(std::numeric_limits<std::int64_t>::max()),
+                      store::FileRow{.name = file.name,
+                                     .renamed = file.renamed == file.name ? std::string() : file.renamed,
+                                     .written = std::max(file.written, unseen(file) + file.written),
+                                     .read = file.read,
+                                     .stripe_count = file.stripe_count,
+                                     .stripe_size = file.stripe_size,
+                                     .rank = file.rank,
+                                     .ranks = file.ranks,
+                                     .created = file.creates > 0});
+    return {};
+  };
+  const std::array inputs{trace_folder};
+  trace::MergeOptions options;
+  options.temporary_directory = trace_folder;
+  options.drop_unused = true;
+  IEZ_TRY(out.summary, trace::merge_segments(inputs, options, take));
+  std::ranges::sort(rows, {}, [](const auto& row) { return std::tuple(row.first, std::string_view(row.second.name)); });
+  out.files.reserve(rows.size());
+  for (auto& [time, row] : rows) out.files.push_back(std::move(row));
+  add_stripe_counts(out.files);
+  return out;
+}
+
+Result<PlanUse> compare_with_plan(const std::string& plan_path, std::span<const store::FileRow> files) {
+  IEZ_TRY(const plan::PlanReader reader, plan::PlanReader::open(plan_path));
+  PlanUse use;
+  for (const store::FileRow& file : files) {
+    if (!file.created && file.written.count == 0) continue;
+    IEZ_TRY(const plan::Explanation found, reader.explain(file.name));
+    if (found.found == plan::Found::file || found.found == plan::Found::pattern) {
+      ++use.planned;
+      if (!file.created && use.misses.size() < kMaxMisses) use.misses.push_back({.name = file.name, .why = "existing"});
+      continue;
+    }
+    ++use.unplanned;
+    if (use.misses.size() < kMaxMisses) use.misses.push_back({.name = file.name, .why = "unplanned"});
+  }
+  return use;
+}
+
+}  // namespace iez::runs

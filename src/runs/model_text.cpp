@@ -1,0 +1,105 @@
+#include "runs/model_text.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/text.hpp"
+
+namespace iez::runs {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+namespace {
+
+constexpr std::size_t kTemplates = 200;  // kept in the model: those with the most bytes
+
+// Names need not be UTF-8; what is shown of them must be.
+std::string said(std::string_view name) { return text::printable(name); }
+
+double number_or(const json& from, const char* key, double otherwise) {
+  const auto found = from.find(key);
+  return found != from.end() && found->is_number() ? found->get<double>() : otherwise;
+}
+
+}  // namespace
+
+std::string model_text(const forecast::NextRun& next, std::span<const forecast::RenameRule> rules) {
+  ordered_json out{{"runs", next.runs},
+                   {"ranks", next.ranks},
+                   {"files", next.files.size()},
+                   {"bytes", next.total.count},
+                   {"high", next.total_high.count},
+                   {"templates", ordered_json::array()},
+                   {"renames", ordered_json::array()},
+                   {"notes", ordered_json::array()}};
+  for (const forecast::PredictedTemplate& one : next.templates) {
+    if (out["templates"].size() == kTemplates) break;
+    out["templates"].push_back({{"pattern", said(one.name.pattern())},
+                                {"files", one.files},
+                                {"bytes", one.bytes.count},
+                                {"rank_exponent", one.exponent},
+                                {"rank_exponent_fitted", one.fitted}});
+  }
+  for (const forecast::RenameRule& rule : rules) {
+    if (out["renames"].size() == kTemplates) break;
+    out["renames"].push_back(
+        {{"temporary", said(rule.temporary.pattern())}, {"final", said(rule.final.pattern())}, {"pairs", rule.pairs}});
+  }
+  for (const std::string& note : next.notes) out["notes"].push_back(said(note));
+  return out.dump();
+}
+
+std::string to_text(const PlanDetails& details) {
+  ordered_json out;
+  out["weights"] = ordered_json::array();
+  for (const auto& [ost, weight] : details.weights) out["weights"].push_back({ost.value, weight});
+  out["spread"] = ordered_json::array();
+  for (const std::string& folder : details.spread) out["spread"].push_back(folder);
+  out["stripe_count"] = details.stripe_count;
+  out["osts"] = ordered_json::array();
+  for (const OstIndex ost : details.osts) out["osts"].push_back(ost.value);
+  out["before"] = {{"ost", details.ost_cost_before}, {"oss", details.oss_cost_before}};
+  out["after"] = {{"ost", details.ost_cost_after}, {"oss", details.oss_cost_after}};
+  out["revision"] = details.revision;
+  out["notes"] = details.notes;
+  return out.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+Result<PlanDetails> parse_details(std::string_view text) {
+  const json in = json::parse(text, nullptr, false);
+  if (!in.is_object()) return fail(Errc::parse, "details of a plan: found no JSON object");
+  PlanDetails details;
+  const auto list = [&](const char* key, const auto& take) {
+    const auto found = in.find(key);
+    if (found == in.end() || !found->is_array()) return;
+    for (const json& item : *found) take(item);
+  };
+  list("weights", [&](const json& item) {
+    if (item.is_array() && item.size() == 2 && item[0].is_number_unsigned() && item[1].is_number_unsigned()) {
+      details.weights.emplace_back(OstIndex{item[0].get<std::uint32_t>()}, item[1].get<std::uint32_t>());
+    }
+  });
+  list("spread", [&](const json& item) {
+    if (item.is_string()) details.spread.push_back(item.get<std::string>());
+  });
+  list("osts", [&](const json& item) {
+    if (item.is_number_unsigned()) details.osts.push_back(OstIndex{item.get<std::uint32_t>()});
+  });
+  list("notes", [&](const json& item) {
+    if (item.is_string()) details.notes.push_back(item.get<std::string>());
+  });
+  details.stripe_count = static_cast<std::uint32_t>(number_or(in, "stripe_count", 1));
+  details.revision = static_cast<std::uint64_t>(number_or(in, "revision", 1));
+  const auto costs = [&](const char* key, double& ost, double& oss) {
+    const auto found = in.find(key);
+    if (found == in.end() || !found->is_object()) return;
+    ost = number_or(*found, "ost", 1);
+    oss = number_or(*found, "oss", 1);
+  };
+  costs("before", details.ost_cost_before, details.oss_cost_before);
+  costs("after", details.ost_cost_after, details.oss_cost_after);
+  return details;
+}
+
+}  // namespace iez::runs

@@ -1,0 +1,43 @@
+// What the store keeps beside predictions and allocations, as JSON: the model for people, the details of a plan.
+//
+// Thread safety: pure functions.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.hpp"
+#include "base/units.hpp"
+#include "forecast/next_run.hpp"
+#include "forecast/rename_rule.hpp"
+
+namespace iez::runs {
+
+// Templates, laws and notes.
+std::string model_text(const forecast::NextRun& next, std::span<const forecast::RenameRule> rules);
+
+// Of an allocation, beside its rows.
+struct PlanDetails {
+  std::vector<std::pair<OstIndex, std::uint32_t>> weights;  // of targets for unplanned files
+  std::vector<std::string> spread;                          // folders in which they hold
+  std::uint32_t stripe_count = 1;                           // of unplanned files
+  std::vector<OstIndex> osts;                               // that the plan uses
+  double ost_cost_before = 1;
+  double oss_cost_before = 1;
+  double ost_cost_after = 1;
+  double oss_cost_after = 1;
+  std::uint64_t revision = 1;  // of the coordinator's plan
+  std::vector<std::string> notes;
+
+  friend bool operator==(const PlanDetails&, const PlanDetails&) = default;
+};
+
+std::string to_text(const PlanDetails& details);
+// What is missing is as above; a text that is no object is an error.
+[[nodiscard]] Result<PlanDetails> parse_details(std::string_view text);
+
+}  // namespace iez::runs

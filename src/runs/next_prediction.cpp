@@ -1,0 +1,295 @@
+#include "runs/next_prediction.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "plan/pattern_text.hpp"
+#include "runs/model_text.hpp"
+#include "runs/phase.hpp"
+
+namespace iez::runs {
+
+namespace {
+
+using forecast::FieldKind;
+using forecast::FieldRole;
+using forecast::FieldValue;
+using forecast::NameTemplate;
+using forecast::RenameRule;
+
+const std::string& final_name(const store::FileRow& file) { return file.renamed.empty() ? file.name : file.renamed; }
+bool wrote(const store::FileRow& file) { return file.created || file.written.count > 0; }
+
+forecast::RunSeen seen(const PastRun& run) {
+  forecast::RunSeen out{.files = {}, .ranks = run.run.ranks};
+  out.files.reserve(run.files.size());
+  for (const store::FileRow& file : run.files) {
+    if (!wrote(file)) continue;
+    out.files.push_back({.name = final_name(file),
+                         .bytes = file.written,
+                         .stripe_count = file.stripe_count,
+                         .rank = file.rank,
+                         .ranks = std::max(1U, file.ranks)});
+  }
+  return out;
+}
+
+// A name in which no field stands, for a pattern.
+std::string escaped(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (const char c : text) {
+    out += c;
+    if (c == '{' || c == '}') out += c;
+  }
+  return out;
+}
+
+// The temporary name of a file with this final name. None: the name does not follow the rule. Empty: it has a part that cannot
+// be known.
+std::optional<std::string> temporary_of(const RenameRule& rule, const std::string& name) {
+  std::vector<FieldValue> final_values;
+  if (!forecast::match(rule.final, name, final_values)) return std::nullopt;
+  std::vector<FieldValue> values(rule.temporary.fields.size());
+  std::vector<bool> known(values.size(), false);
+  for (std::size_t f = 0; f < rule.source.size(); ++f) {
+    values[rule.source[f]] = final_values[f];
+    known[rule.source[f]] = true;
+  }
+  for (std::size_t t = 0; t < values.size(); ++t) {
+    const std::size_t same = rule.temporary.fields[t].same_as;
+    if (!known[t] && same < t && known[same]) {
+      values[t] = values[same];
+      known[t] = true;
+    }
+  }
+  if (std::ranges::find(known, false) != known.end()) return std::string();
+  std::string temporary = forecast::render(rule.temporary, values);
+  if (rule.apply(temporary) != name) return std::nullopt;
+  return temporary;
+}
+
+// Rows with a pattern: many files, one row.
+struct OpenRow {
+  store::PredictionRow row;
+  std::uint64_t total = 0;
+};
+
+void add_open(OpenRow& open, const forecast::PredictedFile& file) {
+  store::PredictionRow& row = open.row;
+  if (open.total == 0 && row.files == 0) {
+    row.stripe_count = file.stripe_count;
+    row.shared = file.shared;
+    row.open = true;
+  }
+  row.files += file.files;
+  open.total += file.bytes.count * file.files;
+  row.high = std::max(row.high, file.high);
+  row.bytes = Bytes{(open.total + row.files - 1) / row.files};
+  row.high = std::max(row.high, row.bytes);
+}
+
+class Rows {
+ public:
+  Rows(const forecast::NextRun& next, std::span<const RenameRule> rules) : next_(next), rules_(rules) {}
+
+  std::vector<store::PredictionRow> make() {
+    std::vector<store::PredictionRow> rows;
+    rows.reserve(next_.files.size());
+    for (const forecast::PredictedFile& file : next_.files) {
+      if (file.open) {
+        if (OpenRow* const open = of_template(file.of)) add_open(*open, file);
+        continue;
+      }
+      if (file.name.find_first_of("{}") != std::string::npos) continue;  // would be taken for a pattern
+      std::string created_as;
+      bool grouped = false;
+      for (std::size_t r = 0; r < rules_.size() && !grouped && created_as.empty(); ++r) {
+        const auto temporary = temporary_of(rules_[r], file.name);
+        if (!temporary) continue;
+        if (!temporary->empty()) {
+          if (*temporary != file.name) created_as = *temporary;
+        } else if (OpenRow* const open = of_rename(r)) {
+          add_open(*open, file);
+          grouped = true;
+        }
+      }
+      if (grouped || !looked_up_.insert(created_as.empty() ? file.name : created_as).second) continue;
+      rows.push_back({.name = file.name,
+                      .created_as = std::move(created_as),
+                      .bytes = file.bytes,
+                      .high = std::max(file.high, file.bytes),
+                      .stripe_count = file.stripe_count,
+                      .stripe_size = {},
+                      .rank = file.rank,
+                      .shared = file.shared,
+                      .open = false,
+                      .files = 1});
+    }
+    for (auto& [of, open] : templates_) append(rows, open);
+    for (auto& [rule, open] : renames_) append(rows, open);
+    return rows;
+  }
+
+ private:
+  void append(std::vector<store::PredictionRow>& rows, OpenRow& open) {
+    const std::string& key = open.row.created_as.empty() ? open.row.name : open.row.created_as;
+    if (open.row.files > 0 && looked_up_.insert("pattern " + key).second) rows.push_back(std::move(open.row));
+  }
+
+  OpenRow* of_template(std::uint32_t of) {
+    const auto found = templates_.find(of);
+    if (found != templates_.end()) return &found->second;
+    const NameTemplate& name = next_.templates[of].name;
+    std::string text = pattern_text(name, field_names(name));
+    if (text.empty()) return nullptr;
+    OpenRow& open = templates_[of];
+    open.row.files = 0;
+    open.row.name = std::move(text);
+    return &open;
+  }
+
+  OpenRow* of_rename(std::size_t rule) {
+    const auto found = renames_.find(rule);
+    if (found != renames_.end()) return &found->second;
+    const RenameRule& one = rules_[rule];
+    const std::vector<std::string> names = field_names(one.temporary);
+    std::vector<std::string> final_names;
+    for (const std::uint32_t source : one.source) final_names.push_back(names[source]);
+    std::string temporary = pattern_text(one.temporary, names);
+    std::string final = pattern_text(one.final, final_names);
+    if (temporary.empty() || final.empty()) return nullptr;
+    OpenRow& open = renames_[rule];
+    open.row.files = 0;
+    open.row.name = std::move(final);
+    open.row.created_as = std::move(temporary);
+    return &open;
+  }
+
+  const forecast::NextRun& next_;
+  std::span<const RenameRule> rules_;
+  std::map<std::uint32_t, OpenRow> templates_;
+  std::map<std::size_t, OpenRow> renames_;
+  std::unordered_set<std::string> looked_up_;  // each name once: a plan takes no name twice
+};
+
+}  // namespace
+
+std::vector<std::string> field_names(const NameTemplate& name_template) {
+  std::vector<std::string> names;
+  std::unordered_map<std::string, unsigned> used;
+  names.reserve(name_template.fields.size());
+  for (const forecast::Field& field : name_template.fields) {
+    const std::string role(forecast::to_string(field.role));
+    const unsigned before = used[role]++;
+    names.push_back(before == 0 ? role : fmt::format("{}{}", role, before + 1));
+  }
+  return names;
+}
+
+std::string pattern_text(const NameTemplate& name_template, std::span<const std::string> names) {
+  std::string out;
+  for (std::size_t f = 0; f < name_template.fields.size(); ++f) {
+    const forecast::Field& field = name_template.fields[f];
+    out += escaped(name_template.literals[f]);
+    if (field.open || field.kind == FieldKind::word) {
+      out += fmt::format("{{{}*}}", names[f]);
+    } else if (field.kind == FieldKind::fraction) {
+      out += fmt::format("{{{}:fraction}}", names[f]);
+    } else if (field.kind == FieldKind::date_time) {
+      out += fmt::format("{{{}:date}}", names[f]);
+    } else if (field.width > 0) {
+      out += fmt::format("{{{}:{}}}", names[f], field.width);
+    } else {
+      out += fmt::format("{{{}:number}}", names[f]);
+    }
+  }
+  out += escaped(name_template.literals.back());
+  if (out.size() > store::kMaxName || !plan::parse_pattern(out)) return "";
+  return out;
+}
+
+bool teaches(const store::Run& run) { return run.exit_status == 0 && run.written.count > 0 && run.files_kept > 0; }
+
+std::vector<std::size_t> runs_to_learn_from(std::span<const store::Run> newest_first, std::size_t history, double unplanned_limit,
+                                            double size_limit) {
+  std::vector<std::size_t> chosen;
+  for (std::size_t i = 0; i < newest_first.size() && chosen.size() < history; ++i) {
+    const store::Run& run = newest_first[i];
+    if (!teaches(run)) continue;
+    chosen.push_back(i);
+    if (run.mode != store::RunMode::place) continue;
+    FitFacts facts{.files = run.planned + run.unplanned, .unplanned = run.unplanned, .size_error = std::nullopt};
+    if (run.accuracy) facts.size_error = 1 - *run.accuracy / 100;
+    if (!misfit(facts, {.unplanned = unplanned_limit, .size = size_limit}).empty()) break;
+  }
+  if (chosen.empty()) {
+    for (std::size_t i = 0; i < newest_first.size() && chosen.empty(); ++i) {
+      if (newest_first[i].written.count > 0 && newest_first[i].files_kept > 0) chosen.push_back(i);
+    }
+  }
+  std::ranges::reverse(chosen);
+  return chosen;
+}
+
+Result<store::Prediction> predict(std::span<const PastRun> runs, const PredictOptions& options) {
+  if (runs.empty()) return fail(Errc::not_found, "no run that wrote files is known");
+  std::vector<forecast::RunSeen> history;
+  history.reserve(runs.size());
+  std::vector<forecast::RenamedFile> renamed;
+  for (const PastRun& run : runs) {
+    history.push_back(seen(run));
+    for (const store::FileRow& file : run.files) {
+      if (wrote(file) && !file.renamed.empty()) renamed.push_back({.temporary = file.name, .final = file.renamed});
+    }
+  }
+  IEZ_TRY(const forecast::NextRun next, forecast::predict_next_run(history, {.reserve = options.reserve}));
+  const std::vector<RenameRule> rules = forecast::learn_renames(renamed);
+  store::Prediction prediction;
+  prediction.application = runs.back().run.application;
+  prediction.run = runs.back().run.id;
+  prediction.made_ns = options.now_ns;
+  prediction.ranks = next.ranks;
+  prediction.model = model_text(next, rules);
+  if (next.last_run) prediction.accuracy = next.last_run->accuracy;
+  prediction.rows = Rows(next, rules).make();
+  if (prediction.rows.empty()) return fail(Errc::not_found, "no file of the next run can be foretold");
+  return prediction;
+}
+
+forecast::Score score(const store::Prediction& prediction, std::span<const store::FileRow> files) {
+  forecast::NextRun next;
+  next.files.reserve(prediction.rows.size());
+  for (const store::PredictionRow& row : prediction.rows) {
+    if (row.open) continue;
+    next.files.push_back({.name = row.name,
+                          .open = false,
+                          .files = 1,
+                          .bytes = row.bytes,
+                          .high = row.high,
+                          .stripe_count = row.stripe_count,
+                          .rank = row.rank,
+                          .shared = row.shared,
+                          .step = 0,
+                          .of = 0});
+  }
+  forecast::RunSeen actual;
+  actual.files.reserve(files.size());
+  for (const store::FileRow& file : files) {
+    if (!wrote(file)) continue;
+    actual.files.push_back({.name = final_name(file),
+                            .bytes = file.written,
+                            .stripe_count = file.stripe_count,
+                            .rank = file.rank,
+                            .ranks = std::max(1U, file.ranks)});
+  }
+  return forecast::score(next, actual);
+}
+
+}  // namespace iez::runs

@@ -1,0 +1,52 @@
+// From the runs that are stored to the prediction of the next one, and how well the last prediction was.
+//
+// Files are known by the names they have in the end; `created_as` is what the program will create them by, where past runs
+// renamed files by a rule (forecast/rename_rule.hpp). Where a name has a part that nobody can know, or where the temporary name
+// has one, all files of the template become one row with a pattern.
+//
+// Thread safety: pure functions.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "forecast/next_run.hpp"
+#include "forecast/rename_rule.hpp"
+#include "store/records.hpp"
+
+namespace iez::runs {
+
+struct PastRun {
+  store::Run run;
+  std::vector<store::FileRow> files;
+};
+
+// Whether a run teaches sizes and names: it ended well and wrote something.
+bool teaches(const store::Run& run);
+
+// Which of the runs, newest first, the next one is foretold from: the last `history` that teach, not beyond one whose plan did
+// not fit (the program has changed there; that run shows the new ways). If none ended well, the newest that wrote anything.
+// Positions, oldest first.
+std::vector<std::size_t> runs_to_learn_from(std::span<const store::Run> newest_first, std::size_t history, double unplanned_limit,
+                                            double size_limit);
+
+struct PredictOptions {
+  double reserve = 0.9;
+  std::int64_t now_ns = 0;
+};
+
+// Oldest first. Fails if no run wrote a file. application, run and time are set; key and id are not.
+[[nodiscard]] Result<store::Prediction> predict(std::span<const PastRun> runs, const PredictOptions& options);
+
+// The field that a file fills in a run that was foretold by this prediction; rows that are patterns are left out, and so are the
+// files that match them.
+forecast::Score score(const store::Prediction& prediction, std::span<const store::FileRow> files);
+
+// The text of a template as docs/formats/plan.md has it; empty if a plan cannot say it. names: one for each field.
+std::string pattern_text(const forecast::NameTemplate& name_template, std::span<const std::string> names);
+std::vector<std::string> field_names(const forecast::NameTemplate& name_template);
+
+}  // namespace iez::runs

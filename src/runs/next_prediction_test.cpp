@@ -1,0 +1,150 @@
+#include "runs/next_prediction.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace iez::runs {
+namespace {
+
+PastRun run_of(store::Id id, std::vector<store::FileRow> files, std::int32_t status = 0) {
+  PastRun run;
+  run.run.id = id;
+  run.run.application = 7;
+  run.run.ranks = 4;
+  run.run.exit_status = status;
+  run.run.files_kept = files.size();
+  for (const store::FileRow& file : files) run.run.written += file.written;
+  run.files = std::move(files);
+  return run;
+}
+
+store::FileRow file(std::string name, std::uint64_t mib, std::string renamed = "") {
+  return {.name = std::move(name),
+          .renamed = std::move(renamed),
+          .written = Bytes::mib(mib),
+          .read = {},
+          .stripe_count = 2,
+          .stripe_size = {},
+          .rank = -1,
+          .ranks = 1,
+          .created = true};
+}
+
+const store::PredictionRow* row_of(const store::Prediction& prediction, const std::string& name) {
+  const auto found = std::ranges::find(prediction.rows, name, &store::PredictionRow::name);
+  return found == prediction.rows.end() ? nullptr : &*found;
+}
+
+TEST(NextPrediction, OneRunIsRepeated) {
+  const std::vector runs{run_of(3, {file("/s/out.1", 3), file("/s/out.2", 6), file("/s/log", 0)})};
+  const auto prediction = predict(runs, {.reserve = 0.9, .now_ns = 55});
+  ASSERT_TRUE(prediction) << prediction.error().message;
+  EXPECT_EQ(prediction->application, 7);
+  EXPECT_EQ(prediction->run, 3);
+  EXPECT_EQ(prediction->made_ns, 55);
+  const auto* const row = row_of(*prediction, "/s/out.2");
+  ASSERT_NE(row, nullptr);
+  EXPECT_EQ(row->bytes, Bytes::mib(6));
+  EXPECT_EQ(row->stripe_count, 2U);
+  EXPECT_GE(row->high, row->bytes);
+  EXPECT_EQ(row->created_as, "");
+  EXPECT_NE(row_of(*prediction, "/s/log"), nullptr);
+}
+
+TEST(NextPrediction, FilesThatWereOnlyReadAreNotForetold) {
+  store::FileRow read = file("/s/in", 0);
+  read.created = false;
+  read.read = Bytes::mib(5);
+  const std::vector runs{run_of(1, {read, file("/s/out", 1)})};
+  const auto prediction = predict(runs, {});
+  ASSERT_TRUE(prediction);
+  EXPECT_EQ(prediction->rows.size(), 1U);
+}
+
+TEST(NextPrediction, TemporaryNamesFollowTheRule) {
+  std::vector<store::FileRow> files;
+  for (int i = 0; i < 6; ++i) files.push_back(file(fmt::format("/s/ckpt.{}.tmp", i), 2, fmt::format("/s/ckpt.{}", i)));
+  const std::vector runs{run_of(1, files)};
+  const auto prediction = predict(runs, {});
+  ASSERT_TRUE(prediction);
+  const auto* const row = row_of(*prediction, "/s/ckpt.3");
+  ASSERT_NE(row, nullptr);
+  EXPECT_EQ(row->created_as, "/s/ckpt.3.tmp");
+}
+
+TEST(NextPrediction, RandomTemporaryNamesBecomeAPattern) {
+  const std::vector<std::string> tails{"x8Kd0a", "Zp3qLm", "a91bTT", "qqW2e4", "0oIuY7", "Mn5bVc"};
+  std::vector<store::FileRow> files;
+  for (std::size_t i = 0; i < tails.size(); ++i) {
+    files.push_back(file(fmt::format("/s/.ckpt.{}.{}", i, tails[i]), 2, fmt::format("/s/ckpt.{}", i)));
+  }
+  const std::vector runs{run_of(1, files)};
+  const auto prediction = predict(runs, {});
+  ASSERT_TRUE(prediction);
+  const auto open = std::ranges::find(prediction->rows, true, &store::PredictionRow::open);
+  ASSERT_NE(open, prediction->rows.end());
+  EXPECT_EQ(open->files, tails.size());
+  EXPECT_NE(open->created_as.find("*}"), std::string::npos) << open->created_as;
+  EXPECT_EQ(open->bytes, Bytes::mib(2));
+}
+
+TEST(NextPrediction, NoNameTwice) {
+  const std::vector runs{run_of(1, {file("/s/a", 1), file("/s/b", 1, "/s/a")}),
+                         run_of(2, {file("/s/a", 1), file("/s/b", 1, "/s/a")})};
+  const auto prediction = predict(runs, {});
+  ASSERT_TRUE(prediction);
+  std::vector<std::string> names;
+  for (const auto& row : prediction->rows) names.push_back(row.created_as.empty() ? row.name : row.created_as);
+  std::ranges::sort(names);
+  EXPECT_EQ(std::ranges::adjacent_find(names), names.end());
+}
+
+TEST(NextPrediction, NothingWrittenIsNoPrediction) {
+  EXPECT_FALSE(predict({}, {}));
+  const std::vector runs{run_of(1, {})};
+  EXPECT_FALSE(predict(runs, {}));
+}
+
+TEST(NextPrediction, ScoreOfWhatCame) {
+  const std::vector runs{run_of(1, {file("/s/a", 10), file("/s/b", 10)})};
+  const auto prediction = predict(runs, {});
+  ASSERT_TRUE(prediction);
+  const std::vector<store::FileRow> same{file("/s/a", 10), file("/s/b", 10)};
+  EXPECT_DOUBLE_EQ(score(*prediction, same).accuracy.value_or(0), 100);
+  const std::vector<store::FileRow> half{file("/s/a", 20), file("/s/b", 10)};
+  EXPECT_DOUBLE_EQ(score(*prediction, half).accuracy.value_or(0), 75);
+  const std::vector<store::FileRow> other{file("/s/x", 20)};
+  EXPECT_FALSE(score(*prediction, other).accuracy);
+  EXPECT_EQ(score(*prediction, other).met, 0U);
+}
+
+store::Run done(bool well, bool placed = false, std::uint64_t planned = 0, std::uint64_t unplanned = 0) {
+  store::Run run;
+  run.exit_status = well ? 0 : 1;
+  run.mode = placed ? store::RunMode::place : store::RunMode::learn;
+  run.planned = planned;
+  run.unplanned = unplanned;
+  run.written = Bytes{1};
+  run.files_kept = 1;
+  return run;
+}
+
+TEST(NextPrediction, WhichRunsTeach) {
+  using Positions = std::vector<std::size_t>;
+  const auto chosen = [](const std::vector<store::Run>& runs, std::size_t history) {
+    return runs_to_learn_from(runs, history, 0.5, 0.25);
+  };
+  EXPECT_EQ(chosen({}, 3), Positions{});
+  EXPECT_EQ(chosen({done(true), done(true), done(true), done(true)}, 3), (Positions{2, 1, 0}));
+  EXPECT_EQ(chosen({done(true), done(false), done(true)}, 3), (Positions{2, 0}));
+  EXPECT_EQ(chosen({done(false), done(false)}, 3), (Positions{0}));
+  // The run whose plan did not fit shows the new ways; those before it do not count any more.
+  EXPECT_EQ(chosen({done(true), done(true, true, 1, 9), done(true), done(true)}, 3), (Positions{1, 0}));
+  EXPECT_EQ(chosen({done(true), done(true, true, 9, 1), done(true)}, 3), (Positions{2, 1, 0}));
+}
+
+}  // namespace
+}  // namespace iez::runs

@@ -1,0 +1,178 @@
+#include "runs/remote_plan.hpp"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "api/coordinator_client.hpp"
+#include "api/plan_messages.hpp"
+#include "runs/model_text.hpp"
+
+namespace iez::runs {
+
+namespace {
+
+constexpr Duration kGlance{1'000'000'000};
+
+Result<std::unique_ptr<api::CoordinatorClient>> client_of(const config::Settings& settings, Duration timeout) {
+  api::CoordinatorClient::Options options;
+  options.url = settings.coordinator.url;
+  options.ca_file = settings.coordinator.ca_file;
+  options.connect_timeout = std::min(timeout, options.connect_timeout);
+  options.timeout = timeout;
+  if (!settings.coordinator.token_file.empty()) {
+    IEZ_TRY(options.token, api::read_token(settings.coordinator.token_file));
+  }
+  return api::CoordinatorClient::make(options);
+}
+
+PlanDetails details_of(const api::PlanAnswer& answer, std::span<const store::AllocationRow> rows,
+                       std::vector<std::string> spread) {
+  PlanDetails details;
+  for (const api::OstWeight& one : answer.weights) details.weights.emplace_back(OstIndex{one.ost}, one.weight);
+  details.spread = std::move(spread);
+  std::set<OstIndex> used;
+  std::map<std::size_t, std::size_t> counts;
+  for (const store::AllocationRow& row : rows) {
+    for (const store::StripeLayout& layout : row.layouts) {
+      used.insert(layout.osts.begin(), layout.osts.end());
+      ++counts[layout.osts.size()];
+    }
+  }
+  details.osts.assign(used.begin(), used.end());
+  const auto usual = std::ranges::max_element(counts, {}, [](const auto& one) { return one.second; });
+  if (usual != counts.end()) details.stripe_count = static_cast<std::uint32_t>(usual->first);
+  details.ost_cost_before = answer.before.ost;
+  details.oss_cost_before = answer.before.oss;
+  details.ost_cost_after = answer.after.ost;
+  details.oss_cost_after = answer.after.oss;
+  details.revision = answer.revision;
+  details.notes = answer.notes;
+  return details;
+}
+
+}  // namespace
+
+api::PlanRequest request_of(const RemoteQuestion& question) {
+  api::PlanRequest request;
+  request.application = question.application;
+  request.file_system = question.file_system;
+  request.host = question.host;
+  request.run = fmt::format("{}", question.prediction.run);
+  request.spread = question.spread;
+  request.files.reserve(question.rows.size());
+  for (const std::uint32_t number : question.rows) {
+    const store::PredictionRow& row = question.prediction.rows.at(number);
+    api::FileRequest file;
+    file.name = row.name;
+    file.bytes = std::max<std::uint64_t>(1, row.bytes.count);
+    file.high = std::max(file.bytes, row.high.count);
+    file.files = row.files;
+    file.stripe_count = static_cast<std::int32_t>(row.stripe_count);
+    file.stripe_size = row.stripe_size.count;
+    file.rank = row.rank;
+    file.shared = row.shared;
+    request.files.push_back(std::move(file));
+  }
+  std::map<std::uint32_t, std::uint64_t> freed;
+  for (const placement::Reservation& one : question.replaced) freed[one.ost.value] += one.bytes.count;
+  for (const auto& [ost, bytes] : freed) request.freed.push_back({.ost = ost, .bytes = bytes});
+  return request;
+}
+
+Result<std::vector<store::AllocationRow>> rows_of(const api::PlanAnswer& answer, std::span<const std::uint32_t> rows) {
+  if (answer.files.size() != rows.size()) {
+    return fail(Errc::parse, fmt::format("the coordinator answered {} files, expected {}", answer.files.size(), rows.size()));
+  }
+  std::vector<store::AllocationRow> out;
+  out.reserve(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const api::FileAnswer& file = answer.files[i];
+    store::AllocationRow row;
+    row.row = rows[i];
+    for (const api::PlannedLayout& layout : file.layouts) {
+      store::StripeLayout& added = row.layouts.emplace_back();
+      added.stripe_size = Bytes{layout.stripe_size};
+      for (const std::uint32_t ost : layout.osts) added.osts.push_back(OstIndex{ost});
+      if (added.osts.empty()) return fail(Errc::parse, fmt::format("the coordinator gave file {} no OST", i));
+    }
+    if (row.layouts.empty()) return fail(Errc::parse, fmt::format("the coordinator gave file {} no layout", i));
+    if (file.reason < answer.reasons.size()) row.reason = answer.reasons[file.reason];
+    out.push_back(std::move(row));
+  }
+  return out;
+}
+
+Result<store::Allocation> ask_coordinator(const RemoteQuestion& question) {
+  const Duration timeout = question.settings.coordinator.timeout;
+  IEZ_TRY(const auto client, client_of(question.settings, timeout));
+  IEZ_TRY(const api::Submitted submitted, client->plan(request_of(question), timeout, question.clock));
+  if (!submitted.answer) {
+    (void)client->expire(submitted.ticket.plan);  // else it would reserve space for a plan that nobody carries out
+    return fail(Errc::io, fmt::format("the coordinator is busy: {}", submitted.ticket.why));
+  }
+  const api::PlanAnswer& answer = *submitted.answer;
+  store::Allocation allocation;
+  IEZ_TRY(allocation.rows, rows_of(answer, question.rows));
+  allocation.prediction = question.prediction.id;
+  allocation.plan = answer.plan;
+  allocation.made_ns = answer.made_ns;
+  allocation.planner = question.settings.coordinator.url.substr(0, store::kMaxShort);
+  allocation.policy = answer.policy;
+  allocation.file_system = answer.file_system.empty() ? question.file_system : answer.file_system;
+  allocation.details = to_text(details_of(answer, allocation.rows, question.spread));
+  return allocation;
+}
+
+Result<void> renew_from_coordinator(const config::Settings& settings, store::Store& store, const store::Allocation& allocation) {
+  IEZ_TRY(const PlanDetails known, parse_details(allocation.details.empty() ? "{}" : allocation.details));
+  IEZ_TRY(const auto client, client_of(settings, kGlance));
+  auto polled = client->poll(allocation.plan);
+  // A plan that is written, or was taken back, is none of its business any more; ours still tells where files go.
+  if (!polled && polled.error().code == Errc::not_found) return {};
+  if (!polled) return std::unexpected(std::move(polled).error());
+  if (!polled->answer || polled->answer->revision <= known.revision) return {};
+  const api::PlanAnswer& answer = *polled->answer;
+  IEZ_TRY(auto whole, store.allocation(allocation.id));
+  if (!whole || whole->rows.empty()) return fail(Errc::not_found, "the plan's files are gone from the store");
+  std::vector<std::uint32_t> numbers;
+  numbers.reserve(whole->rows.size());
+  for (const store::AllocationRow& row : whole->rows) numbers.push_back(row.row);
+  IEZ_TRY(const auto rows, rows_of(answer, numbers));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (whole->rows[i].state != store::PlanState::planned) continue;
+    whole->rows[i].layouts = rows[i].layouts;
+    whole->rows[i].reason = rows[i].reason;
+  }
+  whole->id = 0;
+  whole->key.clear();
+  whole->made_ns = std::max(answer.made_ns, allocation.made_ns + 1);
+  whole->details = to_text(details_of(answer, whole->rows, known.spread));
+  IEZ_TRY([[maybe_unused]] const auto id, store.put_allocation(*whole));
+  return {};
+}
+
+void tell_created(const config::Settings& settings, const store::Allocation& allocation, std::span<const std::uint32_t> rows) {
+  if (settings.coordinator.url.empty()) return;
+  const auto client = client_of(settings, kGlance);
+  if (!client) return;
+  const std::set<std::uint32_t> made(rows.begin(), rows.end());
+  api::CreatedRequest request;
+  for (std::size_t i = 0; i < allocation.rows.size(); ++i) {
+    if (made.contains(allocation.rows[i].row)) request.files.push_back({.file = static_cast<std::uint32_t>(i), .files = 0});
+  }
+  request.all = request.files.size() == allocation.rows.size();
+  if (request.all) request.files.clear();
+  (void)(*client)->created(allocation.plan, request);
+}
+
+void take_back(const config::Settings& settings, const std::string& plan) {
+  if (settings.coordinator.url.empty()) return;
+  if (const auto client = client_of(settings, kGlance)) (void)(*client)->expire(plan);
+}
+
+}  // namespace iez::runs

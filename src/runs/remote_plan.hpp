@@ -1,0 +1,56 @@
+// Plans of the coordinator: asked for after a run, looked over before the next one, and told what became of them.
+//
+// Thread safety: none.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/result.hpp"
+#include "config/settings.hpp"
+#include "placement/targets.hpp"
+#include "store/store.hpp"
+
+namespace iez::api {
+struct PlanAnswer;
+struct PlanRequest;
+}  // namespace iez::api
+
+namespace iez::runs {
+
+struct RemoteQuestion {
+  const config::Settings& settings;
+  std::string application;
+  std::string host;
+  std::string file_system;
+  const store::Prediction& prediction;
+  std::span<const std::uint32_t> rows;           // of the prediction, ascending
+  std::vector<std::string> spread;               // folders for whose other files weights are wanted
+  std::vector<placement::Reservation> replaced;  // by the files of this plan
+  Clock& clock;
+};
+
+// As long as the settings wait for the coordinator. One that is too busy to answer in that time is asked to forget it.
+[[nodiscard]] Result<store::Allocation> ask_coordinator(const RemoteQuestion& question);
+
+// Waits for one second at most: has it planned anew what is not created yet? If so, that is stored.
+[[nodiscard]] Result<void> renew_from_coordinator(const config::Settings& settings, store::Store& store,
+                                                  const store::Allocation& allocation);
+
+// Told as far as it listens. rows: of the prediction.
+void tell_created(const config::Settings& settings, const store::Allocation& allocation, std::span<const std::uint32_t> rows);
+void take_back(const config::Settings& settings, const std::string& plan);
+
+// ---- Pure parts ----
+
+api::PlanRequest request_of(const RemoteQuestion& question);
+
+// The rows of an answer, in the order of the request. Fails if it has other files than were asked for, or a file without a
+// layout.
+[[nodiscard]] Result<std::vector<store::AllocationRow>> rows_of(const api::PlanAnswer& answer,
+                                                                std::span<const std::uint32_t> rows);
+
+}  // namespace iez::runs

@@ -1,0 +1,98 @@
+#include "runs/run_folder.hpp"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "runs/child_process.hpp"
+
+namespace iez::runs {
+namespace {
+
+namespace fs = std::filesystem;
+
+class RunFolderTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (fs::temp_directory_path() / "iez-runs-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    base_ = pattern;
+  }
+  void TearDown() override { fs::remove_all(base_); }
+
+  std::string base_;
+};
+
+TEST_F(RunFolderTest, IsGoneAtItsEnd) {
+  std::string path;
+  {
+    auto folder = RunFolder::make(base_ + "/state/runs", "a");
+    ASSERT_TRUE(folder) << folder.error().message;
+    path = folder->path();
+    struct stat status{};
+    ASSERT_EQ(::stat((base_ + "/state").c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 0777U, 0700U);
+    EXPECT_TRUE(fs::is_directory(folder->trace_folder()));
+    EXPECT_FALSE(RunFolder::make(base_ + "/state/runs", "a"));  // there is one
+    EXPECT_TRUE(fs::is_directory(path));
+  }
+  EXPECT_FALSE(fs::exists(path));
+}
+
+TEST_F(RunFolderTest, LeftoversAreRemovedAndLivingOnesAreNot) {
+  fs::create_directories(base_ + "/run-dead/trace");
+  std::ofstream(base_ + "/run-dead/lock") << "";
+  std::ofstream(base_ + "/run-dead/trace/x.ieztrace") << "x";
+  fs::create_directories(base_ + "/somebody");
+  const auto first = RunFolder::make(base_, "a");
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->leftovers(), 1U);
+  const auto second = RunFolder::make(base_, "b");
+  ASSERT_TRUE(second);
+  EXPECT_EQ(second->leftovers(), 0U);
+  EXPECT_FALSE(fs::exists(base_ + "/run-dead"));
+  EXPECT_TRUE(fs::exists(base_ + "/somebody"));
+  EXPECT_TRUE(fs::exists(first->trace_folder()));
+}
+
+TEST_F(RunFolderTest, WhatCannotBeMadeIsAnError) {
+  std::ofstream(base_ + "/file") << "";
+  EXPECT_FALSE(RunFolder::make(base_ + "/file/runs", "a"));
+}
+
+TEST(ChildProcess, StatusSignalAndVariables) {
+  auto ending = run_command({"sh", "-c", "exit 7"}, {});
+  ASSERT_TRUE(ending);
+  EXPECT_EQ(ending->code(), 7);
+  ending = run_command({"sh", "-c", "kill -9 $$"}, {});
+  ASSERT_TRUE(ending);
+  EXPECT_EQ(ending->signal, SIGKILL);
+  EXPECT_EQ(ending->code(), 137);
+  ending = run_command({"sh", "-c", "test \"$A_B\" = 'x y' && test -n \"$PATH\""}, {{"A_B", "x y"}});
+  ASSERT_TRUE(ending);
+  EXPECT_EQ(ending->code(), 0);
+  ending = run_command({"/nowhere/at/all"}, {});
+  ASSERT_FALSE(ending);
+  EXPECT_EQ(ending.error().os_errno, ENOENT);
+}
+
+TEST(ChildProcess, PassesSignalsOn) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const auto ending = run_command({"sh", "-c", "trap 'exit 9' TERM; (kill -TERM $PPID); for i in 1 2 3 4 5 6 7 8 9; do sleep 0.2; done; exit 3"}, {});
+    ::_exit(ending ? ending->code() : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 9);
+}
+
+}  // namespace
+}  // namespace iez::runs

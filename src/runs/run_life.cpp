@@ -1,0 +1,487 @@
+#include "runs/run_life.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <system_error>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include "base/rng.hpp"
+#include "base/text.hpp"
+#include "plan/plan_reader.hpp"
+#include "runs/allocate.hpp"
+#include "runs/compile_plan.hpp"
+#include "runs/gather.hpp"
+#include "runs/model_text.hpp"
+#include "runs/mount_table.hpp"
+#include "runs/next_prediction.hpp"
+#include "runs/planner.hpp"
+#include "runs/remote_plan.hpp"
+#include "runs/run_folder.hpp"
+#include "runs/space.hpp"
+#include "store/store.hpp"
+#include "trace/merge.hpp"
+
+namespace iez::runs {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr Duration kPatienceBefore{1'000'000'000};  // of the store: the command waits
+constexpr Duration kPatienceAfter{5'000'000'000};
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string out;
+  for (const std::string& word : words) {
+    if (!out.empty()) out += ' ';
+    const bool plain = !word.empty() && word.find_first_of(" \t\n'\"\\$`*?[]{}()<>|&;#~") == std::string::npos;
+    if (plain) {
+      out += word;
+      continue;
+    }
+    out += '\'';
+    for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    out += '\'';
+  }
+  return out.substr(0, 64UL << 10U);
+}
+
+}  // namespace
+
+std::string plan_path(const std::string& state, const std::string& application) {
+  return fmt::format("{}/plans/{}.iezplan", state, application);
+}
+
+class RunLife::State {
+ public:
+  State(RunOptions options, Clock& clock) : options_(std::move(options)), clock_(clock) {}
+
+  void prepare();
+  void finish(const Ending& ending);
+  void release() {
+    folder_.reset();
+    store_.reset();
+  }
+  const Variables& variables() const { return variables_; }
+  const RunReport& report() const { return report_; }
+
+ private:
+  using Reservations = std::vector<placement::Reservation>;
+
+  void note(std::string text) { report_.notes.push_back(std::move(text)); }
+  std::int64_t now() const { return clock_.wall().time_since_epoch().count(); }
+  std::string lock_path() const { return fmt::format("{}/plans/{}.lock", options_.state, options_.application); }
+  std::string own_plan() const { return plan_path(options_.state, options_.application); }
+
+  bool open_store(Duration patience);
+  bool find_plan();
+  bool make_folder();
+  void choose_folders();
+  Result<void> take_plan();
+  Result<void> mend_plan();
+  Result<void> compile_newest();
+  void look_at_targets();
+
+  Result<void> record(const Ending& ending);
+  void mark_created(const Gathered& gathered);
+  Result<void> plan_next();
+  Result<store::Prediction> predict_next();
+
+  RunOptions options_;
+  Clock& clock_;
+  Variables variables_;
+  RunReport report_;
+  std::vector<LayoutMount> mounts_;
+  std::vector<std::string> folders_;
+  std::unique_ptr<store::Store> store_;
+  std::optional<store::Application> application_;
+  std::optional<store::Allocation> allocation_;  // the newest, without rows
+  std::optional<RunFolder> folder_;
+  std::unordered_map<std::string, model::Cluster> before_;  // by file system, when the run began
+  std::int64_t started_ns_ = 0;
+  Gathered gathered_;
+};
+
+// ---- Before ----
+
+bool RunLife::State::open_store(Duration patience) {
+  const std::string& given = options_.settings.store.url;
+  if (given.empty() && options_.state.empty()) {
+    note("no store: neither IEZ_STATE, XDG_STATE_HOME nor HOME is set");
+    return false;
+  }
+  if (given.empty() && !options_.dry_run) {
+    if (const auto made = make_private_folder(options_.state); !made) {
+      note(fmt::format("no store: {}", made.error().message));
+      return false;
+    }
+  }
+  store::OpenOptions opening;
+  opening.patience = patience;
+  opening.create = !options_.dry_run;
+  opening.upgrade = options_.dry_run ? store::Upgrade::never : store::Upgrade::own_file;
+  auto opened = store::Store::open(given.empty() ? store::default_store_url(options_.state) : given, clock_, opening);
+  if (!opened) {
+    if (!options_.dry_run || opened.error().code != Errc::not_found) note(fmt::format("no store: {}", opened.error().message));
+    return false;
+  }
+  store_ = *std::move(opened);
+  return true;
+}
+
+bool RunLife::State::find_plan() {
+  if (options_.dry_run) {
+    auto found = store_->find_application(options_.owner, options_.application);
+    if (!found || !*found) return false;
+    application_ = **std::move(found);
+  } else {
+    auto made = store_->ensure_application(options_.owner, options_.application, options_.fingerprint);
+    if (!made) {
+      note(fmt::format("no store: {}", made.error().message));
+      store_.reset();
+      return false;
+    }
+    application_ = *std::move(made);
+  }
+  auto all = store_->allocations(application_->id);
+  if (!all) {
+    note(fmt::format("no plan: {}", all.error().message));
+    return false;
+  }
+  if (all->empty() || all->front().planned + all->front().created == 0) return false;
+  allocation_ = std::move(all->front());
+  return true;
+}
+
+void RunLife::State::choose_folders() {
+  auto mounts = read_mounts();
+  if (mounts) {
+    mounts_ = *std::move(mounts);
+  } else {
+    note(mounts.error().message);
+  }
+  for (const std::string& under : options_.under) {
+    std::error_code error;
+    std::string path = fs::absolute(under, error).lexically_normal().string();
+    while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+    folders_.push_back(error ? under : path);
+  }
+  if (!folders_.empty()) return;
+  for (const LayoutMount& mount : mounts_) folders_.push_back(mount.path);
+}
+
+bool RunLife::State::make_folder() {
+  const std::string parent =
+      options_.trace_parent.empty() ? (options_.state.empty() ? std::string() : options_.state + "/runs") : options_.trace_parent;
+  if (parent.empty()) return false;
+  Rng rng(static_cast<std::uint64_t>(now()) ^ (static_cast<std::uint64_t>(::getpid()) << 40U));
+  auto made =
+      RunFolder::make(parent, fmt::format("{:%Y%m%d-%H%M%S}-{}-{:08x}", std::chrono::floor<std::chrono::seconds>(clock_.wall()),
+                                          ::getpid(), static_cast<std::uint32_t>(rng.bits())));
+  if (!made) {
+    note(fmt::format("no folder for traces: {}", made.error().message));
+    return false;
+  }
+  folder_.emplace(*std::move(made));
+  if (folder_->leftovers() > 0)
+    note(fmt::format("removed what {} killed before their end left",
+                     folder_->leftovers() == 1 ? "a run" : fmt::format("{} runs", folder_->leftovers())));
+  return true;
+}
+
+void RunLife::State::look_at_targets() {
+  std::set<std::string> names;
+  for (const LayoutMount& mount : mounts_) {
+    const bool asked = std::ranges::any_of(
+        folders_, [&](const std::string& folder) { return is_below(folder, mount.path) || is_below(mount.path, folder); });
+    if (asked) names.insert(mount.file_system);
+  }
+  for (const std::string& name : names) {
+    if (auto cluster = read_cluster(options_.settings.roots, name)) before_.emplace(name, *std::move(cluster));
+  }
+}
+
+Result<void> RunLife::State::compile_newest() {
+  IEZ_TRY(const auto newest, store_->latest_allocation(application_->id));
+  if (!newest) return fail(Errc::not_found, "the plan is gone from the store");
+  IEZ_CHECK(make_private_folder(options_.state + "/plans"));
+  IEZ_TRY([[maybe_unused]] const auto summary, compile_plan(*newest, own_plan()));
+  return {};
+}
+
+// Targets may have died or filled up since the plan was made.
+Result<void> RunLife::State::mend_plan() {
+  if (allocation_->planner != kLocalPlanner) {
+    if (options_.settings.coordinator.url.empty()) return {};
+    return renew_from_coordinator(options_.settings, *store_, *allocation_);
+  }
+  const auto before = before_.find(allocation_->file_system);
+  if (before == before_.end() || allocation_->details.empty()) return {};
+  IEZ_TRY(const PlanDetails details, parse_details(allocation_->details));
+  const auto unfit = unfit_targets(details.osts, before->second);
+  if (unfit.empty()) return {};
+  IEZ_TRY(const auto whole, store_->allocation(allocation_->id));
+  IEZ_TRY(const auto prediction, store_->prediction(allocation_->prediction));
+  if (!whole || !prediction || prediction->rows.empty()) return fail(Errc::not_found, "the plan's files are gone from the store");
+  IEZ_TRY(store::Allocation mended, mend(*whole, *prediction, unfit, before->second));
+  mended.made_ns = now();
+  IEZ_TRY([[maybe_unused]] const auto id, store_->put_allocation(mended));
+  note(fmt::format("OST {} is {}: its files are planned anew", unfit.front().ost.value, unfit.front().why));
+  return {};
+}
+
+// The plan for this run: its own copy, so that all of its processes see the same one.
+Result<void> RunLife::State::take_plan() {
+  std::string source = options_.plan_file;
+  if (source.empty()) {
+    IEZ_CHECK(make_private_folder(options_.state + "/plans"));
+    IEZ_TRY(const input::UniqueFd lock, lock_file(lock_path()));
+    // Another run may have planned meanwhile.
+    if (!find_plan()) return fail(Errc::not_found, "the plan was taken back");
+    if (const auto mended = mend_plan(); !mended)
+      note(fmt::format("the plan could not be looked over: {}", mended.error().message));
+    if (!find_plan()) return fail(Errc::not_found, "the plan was taken back");
+    const auto reader = plan::PlanReader::open(own_plan());
+    if (!reader || reader->info().id != plan_number(allocation_->plan) || reader->info().created_ns != allocation_->made_ns) {
+      IEZ_CHECK(compile_newest());
+    }
+    source = own_plan();
+    if (::link(source.c_str(), folder_->plan_path().c_str()) == 0) {
+      report_.plan = allocation_->plan;
+      return {};
+    }
+    report_.plan = allocation_->plan;
+  } else {
+    IEZ_TRY(const plan::PlanReader reader, plan::PlanReader::open(source));
+    report_.plan = plan_text(reader.info().id);
+  }
+  std::error_code error;
+  fs::copy_file(source, folder_->plan_path(), error);
+  if (error) return fail_errno(error.value(), source);
+  return {};
+}
+
+void RunLife::State::prepare() {
+  choose_folders();
+  ModeQuestion question{.enabled = options_.settings.enabled,
+                        .traceable = !folders_.empty(),
+                        .library = !options_.libraries.empty(),
+                        .folder = true,
+                        .learn_only = options_.learn_only || options_.no_place,
+                        .has_plan = !options_.plan_file.empty()};
+  const bool possible = question.enabled && question.traceable && question.library;
+  if (possible) {
+    const bool opened = open_store(kPatienceBefore);
+    if (opened && find_plan()) question.has_plan = true;
+    if (!options_.dry_run) question.folder = store_ != nullptr && make_folder();
+    if (!store_ && !options_.dry_run) {
+      report_.mode = Mode::plain;
+      report_.why = "there is no store";
+      return;
+    }
+  }
+  auto [mode, why] = choose_mode(question);
+  if (mode == Mode::plain && question.enabled) note(fmt::format("ran as it is: {}", why));
+  if (options_.dry_run) {
+    if (mode == Mode::place) report_.plan = options_.plan_file.empty() ? allocation_->plan : options_.plan_file;
+    report_.mode = mode;
+    report_.why = std::move(why);
+    if (mode == Mode::plain) return;
+    variables_ = variables_for({.libraries = options_.libraries,
+                                .trace_folder = options_.state + "/runs/ID/trace",
+                                .plan = mode == Mode::place ? options_.state + "/runs/ID/plan.iezplan" : std::string(),
+                                .folders = folders_},
+                               config::default_sources().environment);
+    return;
+  }
+  if (mode != Mode::plain) look_at_targets();
+  if (mode == Mode::place) {
+    if (const auto taken = take_plan(); !taken) {
+      note(fmt::format("no plan: {}", taken.error().message));
+      report_.plan.clear();
+      mode = Mode::learn;
+      why = "the plan could not be used";
+    }
+  }
+  report_.mode = mode;
+  report_.why = std::move(why);
+  started_ns_ = now();
+  if (mode == Mode::plain) return;
+  variables_ = variables_for({.libraries = options_.libraries,
+                              .trace_folder = folder_->trace_folder(),
+                              .plan = mode == Mode::place ? folder_->plan_path() : std::string(),
+                              .folders = folders_},
+                             config::default_sources().environment);
+}
+
+// ---- After ----
+
+Result<void> RunLife::State::record(const Ending& ending) {
+  IEZ_TRY(gathered_, gather(folder_->trace_folder(), folders_));
+  const trace::RunInfo& info = gathered_.summary.run;
+  store::Run run;
+  run.application = application_->id;
+  run.started_ns = started_ns_;
+  run.ended_ns = now();
+  run.command = joined(options_.command);
+  run.host = options_.host;
+  run.uid = options_.uid;
+  run.job = text::printable(info.job).substr(0, store::kMaxShort);
+  run.ranks = info.communicator;
+  run.processes = info.processes;
+  run.mode = report_.mode == Mode::place ? store::RunMode::place : store::RunMode::learn;
+  run.exit_status = ending.code();
+  run.plan = report_.plan;
+  std::vector<store::Miss> misses;
+  if (report_.mode == Mode::place) {
+    IEZ_TRY(PlanUse use, compare_with_plan(folder_->plan_path(), gathered_.files));
+    run.planned = use.planned;
+    run.unplanned = use.unplanned;
+    misses = std::move(use.misses);
+    report_.planned = run.planned;
+    report_.unplanned = run.unplanned;
+    report_.placed = info.layouts.applied;
+  }
+  for (const store::FileRow& file : gathered_.files) {
+    if (file.created || file.written.count > 0) ++report_.files;
+    report_.written += file.written.count;
+  }
+  if (gathered_.summary.segments == 0) {
+    note("no process left a trace: is the program static, or did its ranks run where the state folder is not? (see iez inject)");
+  }
+  IEZ_TRY(const auto last, store_->latest_prediction(application_->id));
+  if (last && !last->rows.empty() && report_.files > 0 && ending.code() == 0) {
+    const forecast::Score scored = score(*last, gathered_.files);
+    run.accuracy = scored.accuracy;
+    run.by_weight = scored.by_weight;
+    run.foretold = scored.predicted;
+    run.met = scored.met;
+    report_.accuracy = scored.accuracy;
+  }
+  IEZ_TRY([[maybe_unused]] const auto id, store_->record_run(run, gathered_.files, misses));
+  report_.recorded = true;
+  return {};
+}
+
+void RunLife::State::mark_created(const Gathered& gathered) {
+  if (report_.mode != Mode::place || !allocation_ || !options_.plan_file.empty()) return;
+  const auto whole = store_->allocation(allocation_->id);
+  if (!whole || !*whole) return;
+  std::unordered_set<std::string_view> made;
+  for (const store::FileRow& file : gathered.files) {
+    if (file.created || file.written.count > 0) made.insert(file.name);
+  }
+  std::vector<std::uint32_t> rows;
+  for (const store::AllocationRow& row : (*whole)->rows) {
+    if (row.state == store::PlanState::planned && made.contains(row.created_as.empty() ? row.name : row.created_as)) {
+      rows.push_back(row.row);
+    }
+  }
+  if (rows.empty()) return;
+  if (const auto changed = store_->set_states(allocation_->id, store::PlanState::created, rows); !changed) {
+    note(fmt::format("not written down which files exist: {}", changed.error().message));
+  }
+  if ((*whole)->planner != kLocalPlanner) tell_created(options_.settings, **whole, rows);
+}
+
+Result<store::Prediction> RunLife::State::predict_next() {
+  const config::Settings::Run& limits = options_.settings.run;
+  IEZ_TRY(const auto runs, store_->runs(application_->id, static_cast<std::size_t>(limits.history) * 4));
+  std::vector<PastRun> history;
+  for (const std::size_t i : runs_to_learn_from(runs, limits.history, limits.unplanned_limit, limits.size_limit)) {
+    IEZ_TRY(auto files, store_->files(runs[i].id));
+    history.push_back({.run = runs[i], .files = std::move(files)});
+  }
+  return predict(history, {.reserve = limits.reserve, .now_ns = now()});
+}
+
+Result<void> RunLife::State::plan_next() {
+  IEZ_CHECK(make_private_folder(options_.state + "/plans"));
+  IEZ_TRY(const input::UniqueFd lock, lock_file(lock_path()));
+  IEZ_TRY(store::Prediction prediction, predict_next());
+  IEZ_TRY(prediction.id, store_->put_prediction(prediction));
+  report_.next_files = 0;
+  for (const store::PredictionRow& row : prediction.rows) report_.next_files += row.files;
+  if (options_.no_place) return {};
+  PlanQuestion question{.settings = options_.settings,
+                        .application = *application_,
+                        .prediction = prediction,
+                        .mounts = mounts_,
+                        .before = before_,
+                        .files = gathered_.files,
+                        .store = *store_,
+                        .host = options_.host,
+                        .clock = clock_,
+                        .notes = report_.notes};
+  IEZ_TRY(store::Allocation allocation, make_allocation(question));
+  IEZ_TRY([[maybe_unused]] const auto id, store_->put_allocation(allocation));
+  IEZ_CHECK(compile_newest());
+  report_.next_plan = allocation.plan;
+  report_.planner = allocation.planner;
+  if (const auto details = parse_details(allocation.details)) report_.ost_cost_after = details->ost_cost_after;
+  return {};
+}
+
+void RunLife::State::finish(const Ending& ending) {
+  if (report_.mode == Mode::plain || !folder_) return;
+  if (const auto recorded = record(ending); !recorded) {
+    note(fmt::format("this run is not recorded: {}", recorded.error().message));
+    return;
+  }
+  if (!options_.keep_trace.empty()) {
+    const std::vector<std::string> inputs{folder_->trace_folder()};
+    if (const auto kept = trace::merge_to_file(inputs, options_.keep_trace, {}); !kept) {
+      note(fmt::format("the trace is not kept: {}", kept.error().message));
+    }
+  }
+  mark_created(gathered_);
+  const config::Settings::Run& limits = options_.settings.run;
+  const bool own_plan_used = report_.mode == Mode::place && options_.plan_file.empty();
+  RunEvent event{.ended_well = ending.code() == 0,
+                 .placed = own_plan_used,
+                 .facts = {.files = report_.files, .unplanned = report_.unplanned, .size_error = std::nullopt},
+                 .plan_made = false};
+  if (report_.accuracy) event.facts.size_error = 1 - *report_.accuracy / 100;
+  const Phase phase = allocation_ ? Phase::placing : Phase::learning;
+  const Verdict verdict = judge(phase, event, {.unplanned = limits.unplanned_limit, .size = limits.size_limit});
+  if (verdict.give_up) {
+    report_.given_up = true;
+    note(fmt::format("the plan did not fit, the next run learns again: {}", verdict.why));
+    if (const auto expired = store_->expire(application_->id, now() + 1); !expired) {
+      note(fmt::format("the plan could not be taken back: {}", expired.error().message));
+      return;
+    }
+    (void)::unlink(own_plan().c_str());
+    if (allocation_ && allocation_->planner != kLocalPlanner) take_back(options_.settings, allocation_->plan);
+    return;
+  }
+  if (!event.ended_well && phase == Phase::placing) return;  // what there is stays
+  if (report_.files == 0 && phase == Phase::placing) return;
+  if (report_.files == 0) return;
+  if (const auto planned = plan_next(); !planned) note(fmt::format("no plan for the next run: {}", planned.error().message));
+}
+
+// ---- The handle ----
+
+RunLife::RunLife(RunOptions options, Clock& clock) : state_(std::make_unique<State>(std::move(options), clock)) {}
+RunLife::~RunLife() = default;
+void RunLife::prepare() { state_->prepare(); }
+const Variables& RunLife::variables() const { return state_->variables(); }
+void RunLife::finish(const Ending& ending) { state_->finish(ending); }
+void RunLife::release() { state_->release(); }
+const RunReport& RunLife::report() const { return state_->report(); }
+
+}  // namespace iez::runs

@@ -1,0 +1,175 @@
+#include "workload/run.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+
+namespace iez::workload {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+// What one process tells of a phase, in the order in which it is gathered.
+struct Measured {
+  double open_s = 0;
+  double transfer_s = 0;
+  double close_s = 0;
+  double end_s = 0;
+  double bytes = 0;  // below 2^53
+  double wrong = 0;
+
+  static constexpr std::size_t kValues = 6;
+  [[nodiscard]] std::array<double, kValues> values() const { return {open_s, transfer_s, close_s, end_s, bytes, wrong}; }
+};
+
+class Process {
+ public:
+  Process(const Options& options, Ranks& ranks, FileOpener& opener, Talk talk)
+      : options_(options), pattern_(options.pattern), ranks_(ranks), opener_(opener), talk_(talk) {}
+
+  Result<std::vector<Phase>> run() {
+    std::vector<Phase> phases;
+    const auto add = [this, &phases](std::uint32_t repetition, bool write) -> Result<void> {
+      IEZ_TRY(const Measured measured, phase(write));
+      IEZ_TRY(const std::vector<double> all, ranks_.gather(measured.values()));
+      if (ranks_.rank() == 0) phases.push_back(summed(all, repetition, write));
+      return {};
+    };
+    for (std::uint32_t repetition = 0; repetition < options_.repetitions; ++repetition) {
+      if (options_.write) {
+        IEZ_CHECK(remove_files(false));
+        IEZ_CHECK(add(repetition, true));
+      }
+      if (options_.read) IEZ_CHECK(add(repetition, false));
+    }
+    IEZ_CHECK(ranks_.barrier());
+    if (options_.write && !options_.keep) IEZ_CHECK(remove_files(true));
+    return phases;
+  }
+
+ private:
+  // Every file by the first of its processes.
+  Result<void> remove_files(bool must_exist) {
+    if (pattern_.file_per_process || ranks_.rank() == 0) {
+      const std::string name = file_name(pattern_, file_of(pattern_, ranks_.rank()));
+      if (::unlink(name.c_str()) != 0 && (must_exist || errno != ENOENT)) return fail_errno(errno, text::printable(name));
+    }
+    return ranks_.barrier();
+  }
+
+  Result<std::unique_ptr<File>> open(std::uint32_t file, bool write) {
+    Opening opening{.name = file_name(pattern_, file),
+                    .write = write,
+                    .shared = !pattern_.file_per_process,
+                    .create = true,
+                    .size = file_size(pattern_, file).count,
+                    .drop_cache = options_.drop_cache};
+    if (write && pattern_.kind == Kind::hacc && pattern_.interface == Interface::posix) {
+      if (pattern_.file_per_process || ranks_.rank() == 0) {
+        IEZ_TRY(const auto created, opener_.open(opening));
+        IEZ_CHECK(created->close());
+      }
+      if (!pattern_.file_per_process) IEZ_CHECK(ranks_.barrier());
+      opening.create = false;
+    }
+    return opener_.open(opening);
+  }
+
+  Result<Measured> phase(bool write) {
+    const std::uint32_t whose = write ? ranks_.rank() : read_of(pattern_, ranks_.rank());
+    const std::uint32_t number = file_of(pattern_, whose);
+    std::vector<Access> pieces = accesses(pattern_, whose);
+    std::uint64_t longest = 0;
+    Measured measured;
+    for (const Access& piece : pieces) {
+      longest = std::max(longest, piece.length);
+      measured.bytes += static_cast<double>(piece.length);
+    }
+    if (options_.collective && !pattern_.file_per_process) IEZ_CHECK(pad(pieces));
+    buffer_.resize(longest);
+    IEZ_CHECK(ranks_.barrier());
+    const auto start = Clock::now();
+    IEZ_TRY(const auto file, open(number, write));
+    measured.open_s = seconds_since(start);
+    const auto transfers = Clock::now();
+    for (const Access& piece : pieces) {
+      const std::span data = std::span(buffer_).first(piece.length);
+      if (write) {
+        fill(data, pattern_.seed, number, piece.offset);
+        IEZ_CHECK(file->write(piece.offset, data));
+      } else {
+        IEZ_CHECK(file->read(piece.offset, data));
+        if (options_.verify) compare(data, number, piece.offset, measured);
+      }
+    }
+    if (write && options_.sync) IEZ_CHECK(file->sync());
+    measured.transfer_s = seconds_since(transfers);
+    const auto closing = Clock::now();
+    IEZ_CHECK(file->close());
+    measured.close_s = seconds_since(closing);
+    measured.end_s = seconds_since(start);
+    return measured;
+  }
+
+  // Collective calls need all processes each time: who has fewer pieces makes empty ones.
+  Result<void> pad(std::vector<Access>& pieces) const {
+    std::size_t most = 0;
+    for (std::uint32_t rank = 0; rank < pattern_.ranks; ++rank) most = std::max(most, accesses(pattern_, rank).size());
+    pieces.resize(most);
+    return {};
+  }
+
+  void compare(std::span<const std::byte> data, std::uint32_t file, std::uint64_t offset, Measured& measured) const {
+    const Differences found = differences(data, pattern_.seed, file, offset);
+    if (found.count == 0) return;
+    if (measured.wrong == 0) {
+      talk_(fmt::format("{}: byte {} is 0x{:02x}, expected 0x{:02x}", text::printable(file_name(pattern_, file)),
+                        offset + found.first, std::to_integer<unsigned>(data[found.first]),
+                        std::to_integer<unsigned>(found.expected)));
+    }
+    measured.wrong += static_cast<double>(found.count);
+  }
+
+  static Phase summed(std::span<const double> all, std::uint32_t repetition, bool write) {
+    Phase phase{.write = write, .repetition = repetition};
+    double bytes = 0;
+    double wrong = 0;
+    for (std::size_t at = 0; at + Measured::kValues <= all.size(); at += Measured::kValues) {
+      phase.open_s = std::max(phase.open_s, all[at]);
+      phase.transfer_s = std::max(phase.transfer_s, all[at + 1]);
+      phase.close_s = std::max(phase.close_s, all[at + 2]);
+      phase.total_s = std::max(phase.total_s, all[at + 3]);
+      bytes += all[at + 4];
+      wrong += all[at + 5];
+    }
+    phase.bytes = static_cast<std::uint64_t>(bytes);
+    phase.wrong_bytes = static_cast<std::uint64_t>(wrong);
+    return phase;
+  }
+
+  const Options& options_;
+  const Pattern& pattern_;
+  Ranks& ranks_;
+  FileOpener& opener_;
+  Talk talk_;
+  std::vector<std::byte> buffer_;
+};
+
+}  // namespace
+
+Result<std::vector<Phase>> run_rank(const Options& options, Ranks& ranks, FileOpener& opener, Talk talk) {
+  return Process(options, ranks, opener, talk).run();
+}
+
+}  // namespace iez::workload

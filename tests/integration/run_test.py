@@ -1,0 +1,389 @@
+#!/usr/bin/env python3
+"""iez run on a lab: learnt, planned, placed as planned; learnt again; killed, concurrent, without a store; signals and statuses."""
+
+import getpass
+import json
+import os
+import pathlib
+import random
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+IEZ = os.environ.get("IEZ", str(ROOT / "build/dev/apps/iez/iez"))
+LONG = os.environ.get("IEZ_LONG") == "1"
+CAN_MOUNT = os.path.exists("/dev/fuse") and shutil.which("fusermount3") is not None
+LIMIT = 120  # seconds
+WRITE = "for i in 1 2 3 4 5 6; do dd if=/dev/zero of=out.$i bs=64k count=$((i * 8)) status=none; done"
+
+
+def run(command, check=True, **options):
+    result = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False, timeout=LIMIT,
+                            stdin=subprocess.DEVNULL, **options)
+    if check and result.returncode != 0:
+        raise AssertionError(f"{command}: {result.returncode}: {result.stderr}")
+    return result
+
+
+@unittest.skipUnless(CAN_MOUNT, "FUSE is not there")
+class RunCase(unittest.TestCase):
+    maxDiff = None
+
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory(prefix="iez-run-")
+        cls.addClassCleanup(folder.cleanup)
+        cls.base = pathlib.Path(folder.name)
+        cls.lab = cls.base / "lab"
+        cls.addClassCleanup(lambda: run([IEZ, "lab", "down", "--dir", cls.lab], check=False))
+        run([IEZ, "lab", "up", "--dir", cls.lab, "--name", "loop", "--oss", "2", "--osts", "4", "--ost-size", "128M"])
+        cls.mount = cls.lab / "mnt/client0"
+
+    def setUp(self):
+        self.place = self.mount / self.id().rsplit(".", 1)[-1]
+        self.place.mkdir()
+        self.addCleanup(shutil.rmtree, self.place, True)
+        folder = tempfile.TemporaryDirectory(prefix="iez-state-")
+        self.addCleanup(folder.cleanup)
+        self.state = pathlib.Path(folder.name)
+        self.environment = {name: value for name, value in os.environ.items() if not name.startswith("IEZ_")}
+        self.environment.update(IEZ_STATE=str(self.state / "iez"), OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+                                OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_btl="self,vader",
+                                OMPI_MCA_btl_vader_single_copy_mechanism="none", XDG_CONFIG_HOME=str(self.state))
+
+    def exec_words(self, command, *flags):
+        """Through `iez lab exec`, as a user would."""
+        inside = ["env", "-C", self.place, IEZ, "run", *flags, "--", *command]
+        return [IEZ, "lab", "exec", "--dir", self.lab, "--", *inside]
+
+    def iez_run(self, command, *flags, check=True, **options):
+        return run(self.exec_words(command, *flags), check=check, env=self.environment, **options)
+
+    def report(self, command, *flags, check=True):
+        """What `iez run --json` says on stderr, behind whatever the command says there."""
+        result = self.iez_run(command, "--json", *flags, check=check)
+        return json.loads(result.stderr.splitlines()[-1])
+
+    def iez(self, *words, check=True):
+        return run([IEZ, *words], check=check, env=self.environment)
+
+    def plan(self, application):
+        entries = json.loads(self.iez("plan", "show", application, "--json").stdout)["entries"]
+        return {entry["name"]: entry["layouts"][0]["components"][0] for entry in entries if entry["kind"] == "file"}
+
+    def lies_as(self, planned, name):
+        found = json.loads(self.iez("layout", "show", "--json", name).stdout)
+        component = found["components"][0] if "components" in found else found[0]["components"][0]
+        osts = [one["ost"] if isinstance(one, dict) else one for one in component.get("objects", component.get("osts"))]
+        self.assertEqual(osts, planned["osts"], name)
+
+    def nothing_left(self):
+        self.assertEqual([entry.name for entry in (self.state / "iez/runs").iterdir() if entry.name != ".lock"], [])
+
+    def twice(self, application, command, names):
+        """Runs it, looks at the plan, removes its files, runs it again: they lie as planned."""
+        first = self.report(command, "--app", application)
+        self.assertEqual((first["mode"], first["recorded"], first["given_up"]), ("learn", True, False), first)
+        self.assertTrue(first["next_plan"], first)
+        planned = self.plan(application)
+        for name in names:
+            self.assertIn(str(self.place / name), planned)
+            (self.place / name).unlink()
+        second = self.report(command, "--app", application)
+        self.assertEqual((second["mode"], second["plan"], second["unplanned"]), ("place", first["next_plan"], 0), second)
+        for name in names:
+            self.lies_as(planned[str(self.place / name)], self.place / name)
+        self.nothing_left()
+        return first, second
+
+
+class Loop(RunCase):
+    def test_shell(self):
+        names = [f"out.{i}" for i in range(1, 7)]
+        _, second = self.twice("shell", ["sh", "-c", WRITE], names)
+        self.assertEqual((second["placed"], second["files"], second["accuracy"]), (6, 6, 100.0))
+        # Each file on a target of its own: there are eight.
+        osts = {tuple(component["osts"]) for component in self.plan("shell").values()}
+        self.assertEqual(len(osts), 6)
+
+    def mpi(self, flavour):
+        launcher = shutil.which(f"mpirun.{flavour}")
+        compiler = shutil.which(f"mpicc.{flavour}")
+        if not launcher or not compiler:
+            self.skipTest(f"{flavour} is not here")
+        program = self.state / "mpi_io"
+        run([compiler, "-O1", ROOT / "tests/preload/mpi_io.c", "-o", program])
+        self.twice(f"mpi-{flavour}", [launcher, "-n", "4", program, self.place / "shared", "4", "65536"], ["shared"])
+
+    def test_openmpi(self):
+        self.mpi("openmpi")
+
+    def test_mpich(self):
+        self.mpi("mpich")
+
+    def test_hdf5(self):
+        if not shutil.which("mpicc.openmpi") or run(["pkg-config", "--exists", "hdf5-openmpi"], check=False).returncode != 0:
+            self.skipTest("HDF5 for Open MPI is not here")
+        flags = run(["pkg-config", "--cflags", "--libs", "hdf5-openmpi"]).stdout.split()
+        program = self.state / "hdf5_ranks"
+        run(["mpicc.openmpi", "-O1", ROOT / "tests/preload/hdf5_ranks.c", *flags, "-o", program])
+        self.twice("hdf5", ["mpirun.openmpi", "-n", "2", program, self.place / "data.h5", "64"], ["data.h5"])
+
+    def test_learns_again(self):
+        command = ["sh", "-c", 'for i in 1 2 3 4; do dd if=/dev/zero of=$0.$i bs=64k count=$1 status=none; done']
+        app = ("--app", "drift")
+        self.assertEqual(self.report([*command, "a", "4"], *app)["mode"], "learn")
+        self.assertEqual(self.report([*command, "a", "4"], *app)["mode"], "place")
+        other = self.report([*command, "b", "4"], *app)  # none of its files is in the plan
+        self.assertEqual((other["mode"], other["unplanned"], other["given_up"], other["next_plan"]), ("place", 4, True, None), other)
+        self.assertIn("no plan", self.iez("plan", "show", "drift", check=False).stderr)
+        again = self.report([*command, "b", "4"], *app)
+        self.assertEqual((again["mode"], again["plan"]), ("learn", None))
+        planned = self.plan("drift")
+        self.assertIn(str(self.place / "b.1"), planned)
+        self.assertNotIn(str(self.place / "a.1"), planned)
+        fits = self.report([*command, "b", "4"], *app)
+        self.assertEqual((fits["mode"], fits["given_up"]), ("place", False))
+        larger = self.report([*command, "b", "16"], *app)  # sizes are off
+        self.assertEqual((larger["mode"], larger["given_up"]), ("place", True), larger)
+        self.assertIn("sizes", " ".join(larger["notes"]))
+
+    def test_a_target_dies(self):
+        self.report(["sh", "-c", WRITE], "--app", "dying")
+        planned = self.plan("dying")
+        victim = next(iter(planned.values()))["osts"][0]
+        for name in planned:
+            pathlib.Path(name).unlink()
+        self.addCleanup(lambda: run([IEZ, "lab", "fault", "--dir", self.lab, "none"]))
+        run([IEZ, "lab", "fault", "--dir", self.lab, "full", f"ost{victim}"])
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline:
+            seen = json.loads(self.iez("status", "--json", "--root", self.lab / "params/client0").stdout)
+            if any(ost["index"] == victim and ost["available_bytes"] == 0 for ost in seen["file_systems"][0]["osts"]):
+                break
+            time.sleep(0.2)
+        else:
+            self.skipTest("the client did not notice")
+        second = self.report(["sh", "-c", WRITE], "--app", "dying")
+        self.assertEqual((second["mode"], second["unplanned"]), ("place", 0), second)
+        self.assertTrue(any(f"OST {victim}" in note for note in second["notes"]), second)
+        for name, component in planned.items():
+            if victim not in component["osts"]:
+                self.lies_as(component, name)
+            else:
+                self.assertNotIn(victim, json.dumps(self.iez("layout", "show", "--json", name).stdout)[:0] or [])
+
+    def test_explain_diff_expire(self):
+        self.report(["sh", "-c", WRITE], "--app", "told")
+        name = str(self.place / "out.3")
+        told = json.loads(self.iez("plan", "explain", name, "--json").stdout)
+        self.assertEqual((told["application"], told["planner"], told["state"]), ("told", "local", "planned"))
+        self.assertEqual(told["layouts"][0]["osts"], self.plan("told")[name]["osts"])
+        self.assertIn("usable OSTs", told["reason"])
+        self.assertIn("policy balanced", self.iez("plan", "explain", name).stdout)
+        self.assertEqual(self.iez("plan", "explain", "/nowhere", check=False).returncode, 1)
+        self.report(["sh", "-c", WRITE], "--app", "told")
+        diff = json.loads(self.iez("plan", "diff", "told", "--json").stdout)
+        self.assertEqual(diff["same"] + len(diff["changes"]), 6)
+        plan = self.state / "iez/plans/told.iezplan"
+        same = json.loads(self.iez("plan", "diff", plan, plan, "--json").stdout)
+        self.assertEqual(same["changes"], [])
+        self.assertIn("nothing to expire", self.iez("plan", "expire", "--older-than", "1h").stdout)
+        gone = json.loads(self.iez("plan", "expire", "told", "--json").stdout)
+        self.assertEqual(gone["applications"], ["told"])
+        self.assertFalse(plan.exists())
+        self.assertEqual(self.report(["sh", "-c", WRITE], "--app", "told")["mode"], "learn")
+        self.assertEqual(self.iez("plan", "expire", check=False).returncode, 2)
+
+    def test_plan_file_is_made_anew(self):
+        self.report(["sh", "-c", WRITE], "--app", "anew")
+        plan = self.state / "iez/plans/anew.iezplan"
+        for damage in (plan.unlink, lambda: plan.write_bytes(b"no plan")):
+            damage()
+            self.assertEqual(self.report(["sh", "-c", WRITE], "--app", "anew")["mode"], "place")
+            self.iez("plan", "check", plan)
+
+    def test_flags(self):
+        told = json.loads(self.iez_run(["mpirun", "-n", "8", "./prog", "7"], "--dry-run", "--json").stdout)
+        self.assertEqual((told["mode"], told["program"]), ("learn", "./prog"))
+        self.assertTrue(told["application"].startswith("prog-"))
+        self.assertFalse((self.state / "iez").exists())  # it changed nothing
+        self.assertEqual(self.report(["sh", "-c", WRITE], "--app", "f", "--no-place")["next_plan"], None)
+        self.assertTrue(self.report(["sh", "-c", WRITE], "--app", "f")["next_plan"])
+        self.assertEqual(self.report(["sh", "-c", WRITE], "--app", "f", "--learn")["mode"], "learn")
+        kept = self.state / "kept.ieztrace"
+        self.report(["sh", "-c", WRITE], "--app", "f", "--keep-trace", kept)
+        self.assertIn("out.1", self.iez("trace", "show", kept).stdout)
+        self.assertEqual(self.iez_run(["true"], "--app", "a/b", check=False).returncode, 2)
+        quiet = self.iez_run(["sh", "-c", "echo data; echo talk >&2; " + WRITE], "--app", "f", "-q")
+        self.assertEqual((quiet.stdout, quiet.stderr), ("data\n", "talk\n"))
+
+
+class Endings(RunCase):
+    def test_statuses(self):
+        for status in (0, 1, 77, 255):
+            self.assertEqual(self.iez_run(["sh", "-c", f"exit {status}"], check=False).returncode, status)
+        self.assertEqual(self.iez_run(["/nowhere/prog"], check=False).returncode, 127)
+        self.assertEqual(self.iez_run(["/etc/passwd"], check=False).returncode, 126)
+        killed = self.iez_run(["sh", "-c", "kill -TERM $$"], check=False)
+        self.assertEqual(killed.returncode, -signal.SIGTERM)
+
+    def test_signals_are_passed_on(self):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1):
+            name = number.name[3:]
+            script = f"trap 'echo got {name}; exit 5' {name}; echo ready; for i in $(seq 200); do sleep 0.05; done"
+            process = subprocess.Popen(list(map(str, self.exec_words(["sh", "-c", script], "-q"))), env=self.environment,
+                                       stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+            self.assertEqual(process.stdout.readline(), "ready\n")
+            process.send_signal(number)  # `iez lab exec` and env have become `iez run`
+            self.assertEqual(process.stdout.read(), f"got {name}\n")
+            self.assertEqual(process.wait(LIMIT), 5)
+            process.stdout.close()
+
+    def test_a_killed_program_changes_no_plan(self):
+        self.report(["sh", "-c", WRITE], "--app", "mortal")
+        before = self.plan("mortal")
+        killed = self.iez_run(["sh", "-c", "dd if=/dev/zero of=other bs=64k count=9 status=none; kill -9 $$"], "--app", "mortal", check=False)
+        self.assertEqual(killed.returncode, -signal.SIGKILL)
+        self.assertEqual(self.plan("mortal"), before)
+        runs = json.loads(self.iez("app", "show", "mortal", "--json").stdout)["runs"]
+        self.assertEqual(sorted(one["exit_status"] for one in runs), [0, 137])
+        self.nothing_left()
+
+    def test_killed_at_any_moment(self):
+        """kill -9 of iez run: the store is whole, a plan is there or not, the next run goes on and cleans up."""
+        rounds = 200 if LONG else 40
+        seed = int(os.environ.get("IEZ_SEED", random.randrange(1 << 30)))
+        generator = random.Random(seed)
+        script = "for i in 1 2 3; do dd if=/dev/zero of=k.$i bs=64k count=2 status=none; done"
+        database = self.state / "iez/iez.db"
+        began = time.monotonic()
+        self.report(["sh", "-c", script], "--app", "killed")
+        usual = time.monotonic() - began
+        with self.subTest(seed=seed):
+            for number in range(rounds):
+                process = subprocess.Popen(list(map(str, self.exec_words(["sh", "-c", script], "--app", "killed", "-q"))),
+                                           env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                time.sleep(generator.uniform(0, usual))
+                process.kill()
+                process.wait(LIMIT)
+                with sqlite3.connect(f"file:{database}?mode=ro", uri=True) as connection:
+                    self.assertEqual(connection.execute("PRAGMA quick_check").fetchall(), [("ok",)], number)
+                plan = self.state / "iez/plans/killed.iezplan"
+                if plan.exists():
+                    self.iez("plan", "check", plan)
+                if number % 10 == 9:
+                    self.assertEqual(self.iez("db", "check", check=False).returncode, 0)
+            last = self.report(["sh", "-c", script], "--app", "killed")
+            self.assertTrue(last["recorded"], last)
+            self.assertTrue(last["next_plan"], last)
+            self.nothing_left()
+            self.assertEqual([entry.name for entry in (self.state / "iez/plans").iterdir() if "iezplan" in entry.name],
+                             ["killed.iezplan"])
+
+
+class Adversity(RunCase):
+    def plainly(self, result, word):
+        self.assertEqual((result.returncode, result.stdout), (3, "data\n"))
+        self.assertIn(word, result.stderr)
+        self.assertLessEqual(len(result.stderr.splitlines()), 3)
+
+    COMMAND = ["sh", "-c", "echo data; echo x >file; exit 3"]
+
+    def test_no_store(self):
+        self.plainly(self.iez_run(self.COMMAND, "--store", "mysql://u:p@127.0.0.1:1/iez", check=False), "store")
+        self.plainly(self.iez_run(self.COMMAND, "--store", "/proc/none/iez.db", check=False), "store")
+
+    def test_no_state(self):
+        blocked = self.state / "file"
+        blocked.write_text("")
+        self.environment["IEZ_STATE"] = str(blocked / "iez")
+        self.plainly(self.iez_run(self.COMMAND, check=False), "no store")
+
+    def test_no_lustre(self):
+        result = run([IEZ, "run", "--", *self.COMMAND], check=False, cwd=self.state,
+                     env={**self.environment, "IEZ_DISABLE": "1"})
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (3, "data\n", ""))
+
+    def test_no_coordinator(self):
+        first = self.report(["sh", "-c", WRITE], "--app", "alone", "--coordinator", "http://127.0.0.1:1")
+        self.assertEqual(first["planner"], "local")
+        self.assertTrue(any("planned on this node" in note for note in first["notes"]), first)
+
+    def test_wrong_settings(self):
+        (self.state / "iez").mkdir(parents=True, exist_ok=True)
+        (self.state / "iez/iez.toml").write_text("[runn]\n", encoding="utf-8")
+        self.plainly(self.iez_run(self.COMMAND, check=False), "settings")
+
+    def test_read_only_file(self):
+        (self.place / "locked").mkdir()
+        (self.place / "locked").chmod(0o555)
+        result = self.iez_run(["sh", "-c", "echo x >locked/file || exit 4"], "--app", "ro", check=False)
+        self.assertIn(result.returncode, (0, 4))  # root may write
+        (self.place / "locked").chmod(0o755)
+
+    def test_many_at_once(self):
+        command = ["sh", "-c", 'dd if=/dev/zero of=c.$0 bs=64k count=4 status=none']
+        self.report([*command, "x"], "--app", "many")
+        processes = [subprocess.Popen(list(map(str, self.exec_words([*command, str(number % 4)], "--app", "many", "-q"))),
+                                      env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) for number in range(20)]
+        for process in processes:
+            _, errors = process.communicate(timeout=LIMIT)
+            self.assertEqual((process.returncode, errors), (0, b""))
+        runs = json.loads(self.iez("app", "show", "many", "--json", "--limit", "0").stdout)["runs"]
+        self.assertEqual(len(runs), 21)
+        self.nothing_left()
+        if (self.state / "iez/plans/many.iezplan").exists():
+            self.iez("plan", "check", self.state / "iez/plans/many.iezplan")
+
+
+@unittest.skipUnless(shutil.which("mariadbd", path="/usr/sbin:" + os.environ["PATH"]), "MariaDB is not installed")
+class Mariadb(RunCase):
+    def test_twice(self):
+        folder = tempfile.TemporaryDirectory(prefix="iez-mariadb-")
+        self.addCleanup(folder.cleanup)
+        data = pathlib.Path(folder.name)
+        user = getpass.getuser()
+        run(["mariadb-install-db", "--no-defaults", f"--datadir={data}/data", "--user=" + user,
+             "--auth-root-authentication-method=normal", "--skip-test-db"])
+        program = shutil.which("mariadbd", path="/usr/sbin:" + os.environ["PATH"])
+        server = subprocess.Popen([program, "--no-defaults", f"--datadir={data}/data", f"--socket={data}/s", "--skip-networking",
+                                   "--user=" + user, "--innodb-buffer-pool-size=32M", "--innodb-log-file-size=16M",
+                                   f"--pid-file={data}/pid"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(server.wait, 60)
+        self.addCleanup(server.terminate)
+        client = ["mariadb", "--no-defaults", "-u", "root", f"--socket={data}/s", "-e"]
+        for _ in range(300):
+            if run([*client, "SELECT 1"], check=False).returncode == 0:
+                break
+            time.sleep(0.1)
+        run([*client, "CREATE DATABASE iez"])
+        self.environment["IEZ_STORE"] = f"mysql://root@localhost/iez?socket={data}/s"
+        self.twice("shell", ["sh", "-c", WRITE], [f"out.{i}" for i in range(1, 7)])
+        self.assertFalse((self.state / "iez/iez.db").exists())
+
+
+class Coordinator(RunCase):
+    def test_twice(self):
+        server = subprocess.Popen([IEZ, "serve", "--listen", "127.0.0.1:0", "--samples", "tcp://127.0.0.1:*", "--requests",
+                                   "tcp://127.0.0.1:*", "--state", self.state / "serve", "--json", "--root", self.lab / "params/oss0",
+                                   "--root", self.lab / "params/oss1", "--no-agents", "--cpu-limit", "1", "--memory-limit", "1"],
+                                  env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.addCleanup(server.stdout.close)
+        self.addCleanup(server.wait, 60)
+        self.addCleanup(server.terminate)
+        self.environment["IEZ_COORDINATOR"] = json.loads(server.stdout.readline())["url"]
+        self.environment["IEZ_DEBUG"] = "1"
+        first, second = self.twice("shell", ["sh", "-c", WRITE], [f"out.{i}" for i in range(1, 7)])
+        self.assertEqual((first["planner"], second["planner"]), (self.environment["IEZ_COORDINATOR"],) * 2, first)
+
+
+if __name__ == "__main__":
+    sys.argv[1:1] = ["-v"] if LONG else []
+    unittest.main()
