@@ -167,6 +167,8 @@ class Importer {
     IEZ_TRY(const auto known, select_application(session_, application.owner, application.name));
     if (known) application.fingerprint.clear();  // what is here stays
     IEZ_TRY(const Application stored, ensure_application(session_, application));
+    // Nobody else changes it until the import is done.
+    IEZ_CHECK(session_.run("UPDATE applications SET created_ns = created_ns WHERE id = ?", values(stored.id)));
     applications_[{application.owner, application.name}] = stored.id;
     ++(known ? done_.present : done_.applications);
     return {};

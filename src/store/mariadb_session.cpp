@@ -234,6 +234,8 @@ class MariadbSession final : public Session {
         break;
       case Value::Kind::bytes:
         bind.buffer_type = MYSQL_TYPE_BLOB;
+        // A null pointer would be SQL's NULL.
+        if (value.bytes.empty()) value.bytes = "";
         // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast): the library reads parameters, but its type is not const
         bind.buffer = const_cast<char*>(value.bytes.data());
         length = value.bytes.size();

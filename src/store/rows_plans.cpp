@@ -248,7 +248,8 @@ Outcome<void> drop_old_plans(Session& session, Id application, std::uint32_t kee
   for (const Id prediction : without_rows) {
     IEZ_CHECK(session.run("DELETE FROM allocated WHERE allocation IN (SELECT id FROM allocations WHERE prediction = ?)",
                           values(prediction)));
-    IEZ_CHECK(session.run("UPDATE allocations SET kept = 0 WHERE prediction = ?", values(prediction)));
+    IEZ_CHECK(session.run("UPDATE allocations SET expired = expired + planned, planned = 0, kept = 0 WHERE prediction = ?",
+                          values(prediction)));
     IEZ_CHECK(session.run("DELETE FROM predicted WHERE prediction = ?", values(prediction)));
     IEZ_CHECK(session.run("UPDATE predictions SET kept = 0 WHERE id = ?", values(prediction)));
   }
@@ -265,7 +266,8 @@ Outcome<void> drop_old_plans(Session& session, Id application, std::uint32_t kee
   for (const Id allocation : gone) IEZ_CHECK(session.run("DELETE FROM allocations WHERE id = ?", values(allocation)));
   for (const Id allocation : bare) {
     IEZ_CHECK(session.run("DELETE FROM allocated WHERE allocation = ?", values(allocation)));
-    IEZ_CHECK(session.run("UPDATE allocations SET kept = 0 WHERE id = ?", values(allocation)));
+    IEZ_CHECK(session.run("UPDATE allocations SET expired = expired + planned, planned = 0, kept = 0 WHERE id = ?",
+                          values(allocation)));
   }
   IEZ_CHECK(session.run(
       "DELETE FROM models WHERE application = ? AND NOT EXISTS (SELECT 1 FROM predictions p WHERE p.model = models.id)",

@@ -18,7 +18,9 @@ Failure missing(std::string_view what, Id id) {
           .error = {.code = Errc::not_found, .message = fmt::format("the database has no {} {}", what, id)}};
 }
 
-Outcome<void> require_application(Session& session, Id id) {
+// Changes of one application come one after another, on a server too: its row is locked until the transaction ends.
+Outcome<void> lock_application(Session& session, Id id) {
+  IEZ_CHECK(session.run("UPDATE applications SET created_ns = created_ns WHERE id = ?", values(id)));
   IEZ_TRY(const auto there, session.number("SELECT id FROM applications WHERE id = ?", values(id)));
   if (!there) return std::unexpected(missing("application", id));
   return {};
@@ -175,7 +177,7 @@ Result<std::vector<ApplicationSummary>> Store::applications(std::string_view own
 
 Result<Forgotten> Store::forget(Id application) {
   return core_->write([&](Session& session) -> Outcome<Forgotten> {
-    IEZ_CHECK(require_application(session, application));
+    IEZ_CHECK(lock_application(session, application));
     const auto count = [&](std::string_view sql) { return session.number(sql, values(application)); };
     IEZ_TRY(const auto runs, count("SELECT count(*) FROM runs WHERE application = ?"));
     IEZ_TRY(const auto files, count("SELECT count(*) FROM files WHERE run IN (SELECT id FROM runs WHERE application = ?)"));
@@ -196,9 +198,9 @@ Result<Id> Store::record_run(const Run& run, std::span<const FileRow> files, std
   Run keyed = run;
   if (keyed.key.empty()) keyed.key = new_key();
   return core_->write([&](Session& session) -> Outcome<Id> {
+    IEZ_CHECK(lock_application(session, keyed.application));
     IEZ_TRY(const auto known, run_by_key(session, keyed.key));
     if (known) return *known;
-    IEZ_CHECK(require_application(session, keyed.application));
     IEZ_TRY(const Id id, insert_run(session, keyed, files, misses));
     IEZ_CHECK(drop_old_files(session, keyed.application, core_->options().keep_runs));
     return id;
@@ -227,9 +229,9 @@ Result<Id> Store::put_prediction(const Prediction& prediction) {
   Prediction head = prediction;
   if (head.key.empty()) head.key = new_key();
   return core_->write([&](Session& session) -> Outcome<Id> {
+    IEZ_CHECK(lock_application(session, head.application));
     IEZ_TRY(const auto known, prediction_by_key(session, head.key));
     if (known) return *known;
-    IEZ_CHECK(require_application(session, head.application));
     IEZ_TRY(const Id id, insert_prediction(session, head));
     IEZ_CHECK(drop_old_plans(session, head.application, core_->options().keep_plans, core_->options().keep_runs));
     return id;
@@ -268,10 +270,18 @@ Result<Id> Store::put_allocation(const Allocation& allocation) {
   Allocation head = allocation;
   if (head.key.empty()) head.key = new_key();
   return core_->write([&](Session& session) -> Outcome<Id> {
+    IEZ_TRY(const auto owner, session.number("SELECT application FROM predictions WHERE id = ?", values(head.prediction)));
+    if (!owner) return std::unexpected(missing("prediction", head.prediction));
+    IEZ_CHECK(lock_application(session, *owner));
     IEZ_TRY(const auto known, allocation_by_key(session, head.key));
     if (known) return *known;
     IEZ_TRY(const auto found, select_predictions(session, "WHERE p.id = ?", values(head.prediction)));
     if (found.empty()) return std::unexpected(missing("prediction", head.prediction));
+    IEZ_TRY(const auto kept, session.number("SELECT kept FROM predictions WHERE id = ?", values(head.prediction)));
+    if (kept.value_or(0) == 0) {
+      return refused(
+          fail(Errc::not_found, fmt::format("the rows of prediction {} are gone: there are newer ones", head.prediction)));
+    }
     if (!head.rows.empty() && head.rows.back().row >= found.front().row_count) {
       return refused(fail(Errc::invalid_argument, fmt::format("the allocation has row {}, and the prediction has {} rows",
                                                               head.rows.back().row, found.front().row_count)));
@@ -314,8 +324,12 @@ Result<std::vector<Allocation>> Store::allocations(Id application) {
 Result<std::uint64_t> Store::set_states(Id allocation, PlanState state, std::span<const std::uint32_t> rows) {
   const auto number = static_cast<std::int32_t>(state);
   return core_->write([&](Session& session) -> Outcome<std::uint64_t> {
-    IEZ_TRY(const auto known, session.number("SELECT id FROM allocations WHERE id = ?", values(allocation)));
-    if (!known) return std::unexpected(missing("allocation", allocation));
+    IEZ_TRY(const auto owner, session.number("SELECT application FROM allocations WHERE id = ?", values(allocation)));
+    if (!owner) return std::unexpected(missing("allocation", allocation));
+    IEZ_CHECK(lock_application(session, *owner));
+    IEZ_TRY(const auto kept, session.number("SELECT kept FROM allocations WHERE id = ?", values(allocation)));
+    if (!kept) return std::unexpected(missing("allocation", allocation));
+    if (*kept == 0) return 0;  // its rows are gone
     std::uint64_t changed = 0;
     if (rows.empty()) {
       IEZ_TRY(const auto others, session.number("SELECT count(*) FROM allocated WHERE allocation = ? AND turn = 0 AND state <> ?",
@@ -345,11 +359,21 @@ Result<std::uint64_t> Store::set_states(Id allocation, PlanState state, std::spa
 }
 
 Result<std::uint64_t> Store::expire(Id application, std::int64_t before_ns) {
-  return core_->write([&](Session& session) {
-    return application == 0
-               ? expire_rows(session, "SELECT id FROM allocations WHERE planned > 0 AND made_ns < ?", values(before_ns))
-               : expire_rows(session, "SELECT id FROM allocations WHERE planned > 0 AND made_ns < ? AND application = ?",
-                             values(before_ns, application));
+  return core_->write([&](Session& session) -> Outcome<std::uint64_t> {
+    std::vector<Id> applications;
+    IEZ_CHECK(session.query("SELECT DISTINCT application FROM allocations WHERE planned > 0 AND made_ns < ? ORDER BY application",
+                            values(before_ns), [&](const Row& row) {
+                              if (application == 0 || row.integer(0) == application) applications.push_back(row.integer(0));
+                            }));
+    std::uint64_t changed = 0;
+    for (const Id one : applications) {
+      IEZ_CHECK(session.run("UPDATE applications SET created_ns = created_ns WHERE id = ?", values(one)));
+      IEZ_TRY(const std::uint64_t rows,
+              expire_rows(session, "SELECT id FROM allocations WHERE planned > 0 AND made_ns < ? AND application = ?",
+                          values(before_ns, one)));
+      changed += rows;
+    }
+    return changed;
   });
 }
 

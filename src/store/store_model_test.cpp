@@ -89,6 +89,15 @@ class StoreModelTest : public StoreTest {
     ASSERT_TRUE(id) << id.error().message;
     app.predictions.emplace_back(time_, *id);
     app.rows[*id] = prediction.rows;
+    for (ModelPlan& plan : app.plans) {
+      if (!has_rows(app, plan)) std::replace(plan.states.begin(), plan.states.end(), PlanState::planned, PlanState::expired);
+    }
+  }
+
+  // Its prediction is one of those whose rows are kept.
+  static bool has_rows(const ModelApp& app, const ModelPlan& plan) {
+    const auto first = app.predictions.end() - std::min<std::ptrdiff_t>(std::ssize(app.predictions), kKeepPlans);
+    return std::any_of(first, app.predictions.end(), [&](const auto& one) { return one.second == plan.prediction; });
   }
 
   void allocate(ModelApp& app) {
@@ -103,7 +112,7 @@ class StoreModelTest : public StoreTest {
   }
 
   void change_states(Rng& rng, ModelApp& app) {
-    if (app.plans.empty()) return;
+    if (app.plans.empty() || !has_rows(app, app.plans.back())) return;
     ModelPlan& plan = app.plans.back();
     const auto row = static_cast<std::uint32_t>(rng.below(plan.states.size()));
     const bool changes = plan.states[row] != PlanState::created;

@@ -10,6 +10,7 @@ Conventions of docs/man/*.1 (mdoc):
 import json
 import os
 import pathlib
+import pwd
 import re
 import shutil
 import subprocess
@@ -127,7 +128,15 @@ SCRATCH = tempfile.TemporaryDirectory()
 LAB = pathlib.Path(SCRATCH.name) / "lab"
 REPLAY = pathlib.Path(SCRATCH.name) / "replay.toml"
 REPLAY.write_text(f'machine = "iez-testbed"\n[[job]]\nkind = "trace"\ntrace = "{RUNS[0]}"\n', encoding="utf-8")
+STORE = ("--json", "--store", pathlib.Path(SCRATCH.name) / "iez.db")
+# One of each kind of record, of whoever runs this.
+EXPORT = pathlib.Path(SCRATCH.name) / "export.jsonl"
+EXPORT.write_text((ROOT / "tests/fuzz/corpus/store_lines/all_kinds").read_text(encoding="utf-8").replace(
+    '"ann"', json.dumps(pwd.getpwuid(os.geteuid()).pw_name)), encoding="utf-8")
+APPLICATIONS = pathlib.Path(SCRATCH.name) / "app.db"
 JSON_RUNS = {
+    "iez-app": [("app", *command, "--json", "--store", APPLICATIONS) for command in (("list",), ("show", "ior"), ("forget", "ior"))],
+    "iez-db": [("db", "import", EXPORT, *STORE), ("db", "show", *STORE), ("db", "check", *STORE), ("db", "migrate", *STORE)],
     "iez-status": [("status", "--json", "--root", root) for root in ("lustre-2.10.1", "lustre-2.17.0-after", "get_param/valid_mds.txt")]
     + [("status", "--json", "--watch", "--count", "1", "--root", "lustre-2.10.1")],
     "iez-top": [("top", *AFTER), ("top", *AFTER, "--since", "lustre-2.17.0-before"), ("top", *AFTER, "--per", "ost"),
@@ -164,6 +173,11 @@ JSON_RUNS = {
     "iez-inject": [("inject", "--json", IEZ)],
     "iez-bench": [("bench", "--json"), ("bench", "--quick", "--json", "lustre-parse"), ("bench", "--measure", JOB_STATS)],
 }
+
+
+def setUpModule():
+    result = run("db", "import", EXPORT, "--store", APPLICATIONS)
+    assert result.returncode == 0, result.stderr
 
 
 class Man(unittest.TestCase):
