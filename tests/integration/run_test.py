@@ -136,6 +136,16 @@ class Loop(RunCase):
         run(["mpicc.openmpi", "-O1", ROOT / "tests/preload/hdf5_ranks.c", *flags, "-o", program])
         self.twice("hdf5", ["mpirun.openmpi", "-n", "2", program, self.place / "data.h5", "64"], ["data.h5"])
 
+    def test_folders_with_other_names(self):
+        """A part of the names is new in each run: the plan has a pattern."""
+        command = ["sh", "-c", "d=$(mktemp -d job.XXXXXX); for i in 1 2 3 4; do dd if=/dev/zero of=$d/out.$i bs=64k count=8 status=none; done"]
+        for _ in range(3):
+            self.report(command, "--app", "jobs")
+        entries = json.loads(self.iez("plan", "show", "jobs", "--json").stdout)["entries"]
+        self.assertTrue(any(entry["kind"] == "pattern" for entry in entries), entries)
+        placed = self.report(command, "--app", "jobs")
+        self.assertEqual((placed["mode"], placed["placed"], placed["unplanned"]), ("place", 4, 0), placed)
+
     def test_learns_again(self):
         command = ["sh", "-c", 'for i in 1 2 3 4; do dd if=/dev/zero of=$0.$i bs=64k count=$1 status=none; done']
         app = ("--app", "drift")
