@@ -321,7 +321,7 @@ class Completion(Case):
     def test_offers(self):
         levels = ["debug", "error", "info", "off", "warning"]
         for words, offered in (
-            (("iez", ""), ["advise", "app", "bench", "completion", "contention", "db", "forecast", "help", "inject", "lab", "layout", "place", "plan", "repro", "sim", "status", "top",
+            (("iez", ""), ["advise", "app", "bench", "completion", "contention", "db", "forecast", "help", "inject", "lab", "layout", "place", "plan", "repro", "run", "sim", "status", "top",
                              "trace", "tune"]),
             (("iez", "st"), ["status"]),
             (("iez", "zz"), []),
