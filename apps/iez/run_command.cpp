@@ -114,10 +114,10 @@ Result<void> show(const runs::RunReport& report, const runs::Variables& variable
                       {"mode", runs::to_string(report.mode)},
                       {"why", report.why},
                       {"plan", report.plan.empty() ? ordered_json(nullptr) : ordered_json(report.plan)},
-                      {"environment", ordered_json::object()},
+                      {"environment", ordered_json::array()},
                       {"command", options.command},
                       {"notes", report.notes}};
-    for (const auto& [name, value] : variables) json["environment"][name] = value;
+    for (const auto& [name, value] : variables) json["environment"].push_back({{"name", name}, {"value", value}});
     return print(to_line(json));
   }
   std::string out = fmt::format("application  {}\nprogram      {}\nmode         {}: {}\n", application,

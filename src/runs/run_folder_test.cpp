@@ -85,7 +85,8 @@ TEST(ChildProcess, StatusSignalAndVariables) {
 TEST(ChildProcess, PassesSignalsOn) {
   const pid_t child = ::fork();
   if (child == 0) {
-    const auto ending = run_command({"sh", "-c", "trap 'exit 9' TERM; (kill -TERM $PPID); for i in 1 2 3 4 5 6 7 8 9; do sleep 0.2; done; exit 3"}, {});
+    const auto ending = run_command(
+        {"sh", "-c", "trap 'exit 9' TERM; (kill -TERM $PPID); for i in 1 2 3 4 5 6 7 8 9; do sleep 0.2; done; exit 3"}, {});
     ::_exit(ending ? ending->code() : 1);
   }
   int status = 0;

@@ -21,11 +21,10 @@ LOG = DATA / "darshan/macsio-3.21.txt"
 SERIES = ROOT / "tests/golden/forecast/traces/hacc.csv"
 
 COMMANDS = (("status",), ("top",), ("layout",), ("layout", "show"), ("layout", "set"), ("place",), ("place", "explain"),
-            ("plan",), ("plan", "compile"), ("plan", "show"), ("plan", "check"),
-            ("app",), ("app", "list"), ("app", "show"), ("app", "forget"),
-            ("db",), ("db", "show"), ("db", "export"), ("db", "import"), ("db", "check"), ("db", "migrate"),
             ("plan",), ("plan", "compile"), ("plan", "show"), ("plan", "check"), ("plan", "explain"),
             ("plan", "diff"), ("plan", "expire"), ("run",),
+            ("app",), ("app", "list"), ("app", "show"), ("app", "forget"),
+            ("db",), ("db", "show"), ("db", "export"), ("db", "import"), ("db", "check"), ("db", "migrate"),
             ("contention",), ("advise",), ("tune",), ("trace",), ("trace", "show"), ("trace", "merge"), ("trace", "export"), ("trace", "import"),
             ("forecast",), ("forecast", "series"), ("forecast", "run"), ("sim",), ("sim", "run"), ("sim", "compare"), ("sim", "list"),
             ("sim", "show"), ("lab",), ("lab", "up"), ("lab", "down"), ("lab", "status"), ("lab", "exec"), ("lab", "df"), ("lab", "fault"),
@@ -322,7 +321,7 @@ class Completion(Case):
     def test_offers(self):
         levels = ["debug", "error", "info", "off", "warning"]
         for words, offered in (
-            (("iez", ""), ["advise", "app", "bench", "completion", "contention", "db", "forecast", "help", "inject", "lab", "layout", "place", "plan", "repro", "sim", "status", "top",
+            (("iez", ""), ["advise", "app", "bench", "completion", "contention", "db", "forecast", "help", "inject", "lab", "layout", "place", "plan", "repro", "run", "sim", "status", "top",
                              "trace", "tune"]),
             (("iez", ""), ["advise", "bench", "completion", "contention", "demo", "forecast", "help", "inject", "lab", "layout", "place", "plan", "repro", "sim", "status", "top",
                              "trace", "tune", "workload"]),

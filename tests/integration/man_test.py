@@ -30,7 +30,7 @@ ELSEWHERE = {"help": "iez"}
 CONDITIONAL = {"iez-plan": {"application", "plan", "planner", "policy", "made_ns", "file_system", "pattern", "created_as", "reason", "state",
                             "ost_cost_before", "ost_cost_after", "oss_cost_before", "oss_cost_after", "notes", "now", "applications"},
                "iez-run": {"recorded", "files", "bytes_written", "planned", "unplanned", "placed", "accuracy", "given_up", "next_plan", "planner",
-                           "next_files", "IEZ_PLAN"},
+                           "next_files"},
                "iez-layout": {"extension_size"}, "iez-repro": {"columns"}, "iez": {"time", "level", "message"}}
 SECTIONS = ("NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "OUTPUT", "FILES", "EXIT STATUS", "EXAMPLES", "SEE ALSO")
 
