@@ -9,11 +9,13 @@
 
 #include "api/plan_json.hpp"
 #include "base/text.hpp"
+#include "placement/balanced.hpp"
 
 namespace iez::coordinator {
 
 namespace {
 
+constexpr std::uint64_t kSearch = 10'000;
 constexpr std::size_t kMendedAtOnce = 1000;
 constexpr std::size_t kDrainedAtOnce = 100;
 constexpr std::uint64_t kRetryAfter = 2;
@@ -58,6 +60,9 @@ Service::Service(const ServiceOptions& options, Clock& clock, Logger& log, std::
 
 Result<std::unique_ptr<Service>> Service::start(const ServiceOptions& options, Clock& clock, Logger& log) {
   IEZ_TRY(auto policy, placement::make_policy(options.policy, 1));
+  // Requests follow each other by the thousand: a search as long as for a plan by hand would hold up the others.
+  if (options.policy == "balanced")
+    policy = std::make_unique<placement::BalancedPolicy>(placement::BalancedOptions{.search_effort = kSearch, .bound_sizes = 0});
   IEZ_TRY(auto ledger, Ledger::open(options.folder, options.durability));
   auto view = std::make_unique<GlobalView>(std::move(policy));
   std::unique_ptr<Service> service(new Service(options, clock, log, std::move(ledger), std::move(view)));

@@ -10,6 +10,7 @@
 #include "base/rng.hpp"
 #include "coordinator/global_view.hpp"
 #include "model/cluster.hpp"
+#include "placement/balanced.hpp"
 #include "placement/policy.hpp"
 
 namespace iez::coordinator {
@@ -25,7 +26,9 @@ inline model::Cluster make_cluster(const std::string& name, std::uint32_t server
   return cluster;
 }
 
-inline std::unique_ptr<placement::Policy> balanced() { return placement::make_policy("balanced", 1).value(); }
+inline std::unique_ptr<placement::Policy> balanced() {
+  return std::make_unique<placement::BalancedPolicy>(placement::BalancedOptions{.search_effort = 50'000, .bound_sizes = 0});
+}
 
 inline api::PlanRequest make_request(const std::string& application, std::size_t files, std::uint64_t bytes,
                                      std::int32_t stripes) {
