@@ -186,11 +186,11 @@ class PlansTest(ServeCase):
 
     def test_slow_connections_do_not_keep_it_from_ending(self):
         server = self.serve()
-        slow = [socket.create_connection((server.address.hostname, server.address.port), timeout=WAIT) for _ in range(20)]
+        for _ in range(20):
+            slow = socket.create_connection((server.address.hostname, server.address.port), timeout=WAIT)
+            self.addCleanup(slow.close)
         self.assertEqual(server.ask("POST", "/v1/plans", request_of("between"))[0], 200)
         self.assertEqual(server.end(), 0)
-        for connection in slow:
-            connection.close()
 
     def test_one_for_a_folder(self):
         self.serve()
@@ -377,8 +377,8 @@ class KillTest(ServeCase):
 
         def work(mine, seed):
             own = random.Random(seed)
+            connection = server.connect()
             try:
-                connection = server.connect()
                 while True:
                     application = own.choice(mine)
                     plan = known.get(application)
@@ -395,7 +395,7 @@ class KillTest(ServeCase):
                             known[application] = answer
                             doubtful.discard(application)
             except (OSError, http.client.HTTPException, ValueError):
-                pass
+                connection.close()
 
         threads = [threading.Thread(target=work, args=(names[i::3], rng.random())) for i in range(3)]
         for thread in threads:
