@@ -24,4 +24,10 @@ install(FILES docs/man/iez.1 docs/man/iez-advise.1 docs/man/iez-bench.1 docs/man
               docs/man/iez-layout.1 docs/man/iez-place.1 docs/man/iez-plan.1 docs/man/iez-repro.1 docs/man/iez-run.1
               docs/man/iez-sim.1 docs/man/iez-status.1 docs/man/iez-top.1 docs/man/iez-trace.1 docs/man/iez-tune.1
         DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
+install(FILES docs/man/iez.1 docs/man/iez-advise.1 docs/man/iez-bench.1 docs/man/iez-completion.1
+              docs/man/iez-contention.1 docs/man/iez-forecast.1 docs/man/iez-inject.1 docs/man/iez-lab.1 docs/man/iez-layout.1
+              docs/man/iez-place.1 docs/man/iez-plan.1 docs/man/iez-repro.1 docs/man/iez-serve.1 docs/man/iez-sim.1 docs/man/iez-status.1
+              docs/man/iez-token.1 docs/man/iez-top.1
+              docs/man/iez-trace.1 docs/man/iez-tune.1 DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
+install(FILES packaging/systemd/iez-serve.service DESTINATION lib/systemd/system)
 install(FILES "$<TARGET_FILE_DIR:iez>/iez.bash" DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" RENAME iez)

@@ -144,7 +144,8 @@ class Watch {
     {
       const std::lock_guard guard(mutex_);
       published_ = collector_.revision();
-      for (telemetry::FileSystemView& view : collector_.view(telemetry::now(context_.clock)).file_systems) {
+      telemetry::View known = collector_.view(telemetry::now(context_.clock));
+      for (telemetry::FileSystemView& view : known.file_systems) {
         all.emplace_back(std::move(view.cluster), std::move(view.stale));
       }
     }

@@ -223,7 +223,7 @@ Result<StoredPlan> GlobalView::plan(const api::PlanRequest& request, std::string
   for (const bool with_high : {false, true}) {
     if (with_high && !high) break;
     expanded = expand(request, usable, with_high);
-    planned = placement::plan_files(known.table, expanded.requests, *policy_);
+    planned = placement::plan_files(known.table, expanded.requests, *policy_, placement::BoundWish::none);
     if (!*planned || !high || with_high) break;
     // Sizes as expected decide where; but what is reserved must fit, too.
     std::vector<std::uint64_t> added(known.table.targets.size());
@@ -378,7 +378,7 @@ Result<PlanPointer> GlobalView::mended(FileSystem& known, const StoredPlan& plan
   const std::vector<placement::Request> names{{.name = plan.application}};
   const Sums& sums = sums_[plan.file_system];
   free_for(known, plan.freed);
-  auto anew = placement::replan(old, known.table, names, created);
+  auto anew = placement::replan(old, known.table, names, created, placement::BoundWish::none);
   for (const api::FreedBytes& row : plan.freed) refresh(known, sums, row.ost);
   if (!anew) return std::unexpected(std::move(anew).error());
   if (anew->changed.empty()) return PlanPointer();

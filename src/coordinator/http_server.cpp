@@ -511,6 +511,7 @@ struct HttpServer::State {
     server.options = options;
     if (!tokens) server.known_peer = [](int socket) { return peer_is_own_user(socket); };
     server.set_payload_max_length(options.body_limit);
+    server.set_keep_alive_max_count(1'000'000);  // only what it tells clients
     server.new_task_queue = [threads = options.threads] { return new httplib::ThreadPool(threads); };
     server.set_pre_routing_handler([this](const httplib::Request& request, httplib::Response& response) {
       return refused_early(request, response) ? httplib::Server::HandlerResponse::Handled

@@ -9,14 +9,17 @@
 
 #include "api/plan_json.hpp"
 #include "base/text.hpp"
+#include "placement/balanced.hpp"
 
 namespace iez::coordinator {
 
 namespace {
 
+constexpr std::uint64_t kSearch = 10'000;
 constexpr std::size_t kMendedAtOnce = 1000;
 constexpr std::size_t kDrainedAtOnce = 100;
 constexpr std::uint64_t kRetryAfter = 2;
+constexpr std::int64_t kWaitForTelemetry = std::int64_t{3600} * 1'000'000'000;
 constexpr std::int64_t kKeepProblem = std::int64_t{24} * 3600 * 1'000'000'000;
 
 std::int64_t wall_ns(const Clock& clock) { return clock.wall().time_since_epoch().count(); }
@@ -58,6 +61,9 @@ Service::Service(const ServiceOptions& options, Clock& clock, Logger& log, std::
 
 Result<std::unique_ptr<Service>> Service::start(const ServiceOptions& options, Clock& clock, Logger& log) {
   IEZ_TRY(auto policy, placement::make_policy(options.policy, 1));
+  // Requests follow each other by the thousand: a search as long as for a plan by hand would hold up the others.
+  if (options.policy == "balanced")
+    policy = std::make_unique<placement::BalancedPolicy>(placement::BalancedOptions{.search_effort = kSearch, .bound_sizes = 0});
   IEZ_TRY(auto ledger, Ledger::open(options.folder, options.durability));
   auto view = std::make_unique<GlobalView>(std::move(policy));
   std::unique_ptr<Service> service(new Service(options, clock, log, std::move(ledger), std::move(view)));
@@ -374,7 +380,8 @@ void Service::keep() {
     const NodeLoad load = options_.load ? options_.load() : NodeLoad{};
     lock.lock();
     load_ = load;
-    const bool busy = load.cpu >= options_.cpu_limit || load.memory >= options_.memory_limit;
+    const auto over = [](double share, double limit) { return limit < 1 && share >= limit; };
+    const bool busy = over(load.cpu, options_.cpu_limit) || over(load.memory, options_.memory_limit);
     if (busy != busy_) {
       log_.warning(busy ? "this node is busy: requests wait" : "this node has room again: requests are planned",
                    {{"cpu", fmt::format("{:.2f}", load.cpu)}, {"memory", fmt::format("{:.2f}", load.memory)}});
@@ -413,12 +420,17 @@ void Service::tick() {
 
 void Service::drain() {
   std::unique_lock lock(mutex_);
+  std::uint64_t after = 0;  // turns that were looked at
   for (std::size_t i = 0; i < kDrainedAtOnce && !busy_ && !stop_; ++i) {
-    const auto next = std::ranges::find_if(queue_, [](const auto& entry) { return entry.second->problem.empty(); });
+    auto next = queue_.upper_bound(after);
+    while (next != queue_.end() && !next->second->problem.empty()) ++next;
     if (next == queue_.end()) return;
     const QueuedPointer entry = next->second;
+    after = entry->turn;
     Reply<api::Submitted> outcome = problem(400, "bad-request", "The request makes no sense", "");
     if (const auto request = api::parse_plan_request(entry->body)) {
+      // Known when it came: after a restart agents have not spoken yet.
+      if (!view_->resolve(request->file_system) && wall_ns(clock_) - entry->made_ns < kWaitForTelemetry) continue;
       outcome = plan_now(lock, entry->user, *request, entry->id, entry);
     }
     if (outcome) continue;

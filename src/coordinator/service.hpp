@@ -39,7 +39,7 @@ struct NodeLoad {
 struct ServiceOptions {
   std::string folder;  // of the ledger
   std::string policy = "balanced";
-  double cpu_limit = 0.7;
+  double cpu_limit = 0.7;  // 1: no limit
   double memory_limit = 0.5;
   std::size_t queue_limit = 10'000;                   // requests that wait
   std::size_t queue_bytes = std::size_t{256} << 20U;  // of them

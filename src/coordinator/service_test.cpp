@@ -1,1 +1,222 @@
+#include "coordinator/service.hpp"
+
+#include <sys/resource.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "api/plan_json.hpp"
+#include "coordinator/http_server.hpp"
+#include "coordinator/view_test_support.hpp"
+
+namespace iez::coordinator {
+namespace {
+
+class ServiceTest : public testing::Test {
+ protected:
+  ServiceTest() : log_(Logger::make({.level = LogLevel::off}).value()) {
+    std::string name = "/tmp/iez-service-XXXXXX";
+    options_.folder = ::mkdtemp(name.data());
+    options_.durability = sql::Durability::process;
+    options_.tick = std::chrono::milliseconds(5);
+    options_.load = [this] { return busy_ ? NodeLoad{.cpu = 0.9, .memory = 0.1} : NodeLoad{.cpu = 0.1, .memory = 0.1}; };
+    start();
+  }
+  ~ServiceTest() override {
+    service_.reset();
+    std::filesystem::remove_all(options_.folder);
+  }
+
+  void start() {
+    service_.reset();
+    service_ = Service::start(options_, clock_, log_).value();
+    service_->set_view({{make_cluster("lab", 3, 5, 10ULL << 30U), {}}});
+  }
+  Reply<api::Submitted> plan(const Identity& who, const api::PlanRequest& request) {
+    return service_->plan(who, request, api::to_json(request), true);
+  }
+  // Until the thread of the service has seen it.
+  template <typename Condition>
+  void eventually(Condition condition) {
+    for (int i = 0; i < 10'000 && !condition(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    ASSERT_TRUE(condition());
+  }
+  void set_busy(bool busy) {
+    busy_ = busy;
+    eventually([&] { return service_->state().busy == busy; });
+  }
+
+  ServiceOptions options_;
+  SystemClock clock_;
+  Logger log_;
+  std::atomic<bool> busy_ = false;
+  std::unique_ptr<Service> service_;
+  Identity ann_{.user = "ann"};
+  Identity bob_{.user = "bob"};
+  Identity boss_{.user = "boss", .admin = true};
+};
+
+TEST_F(ServiceTest, PlansAreKeptOverARestart) {
+  const auto first = plan(ann_, make_request("ior", 64, 1U << 30U, 8));
+  ASSERT_TRUE(first) << first.error().detail;
+  const std::string id = first->answer->plan;
+  start();
+  const auto again = service_->find(ann_, id);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(*again->answer, *first->answer);
+  EXPECT_EQ(service_->state().files, 64U);
+  EXPECT_EQ(service_->find(bob_, id).error().status, 404U);
+  EXPECT_TRUE(service_->find(boss_, id));
+  EXPECT_EQ(service_->expire(bob_, id).error().status, 404U);
+  ASSERT_TRUE(service_->created(ann_, id, {.files = {{0, 0}}}));
+  EXPECT_EQ(service_->plans(ann_, "").at(0).created, 1U);
+  EXPECT_TRUE(service_->plans(bob_, "").empty());
+  EXPECT_EQ(service_->plans(boss_, "ior").size(), 1U);
+  ASSERT_TRUE(service_->expire(ann_, id));
+  EXPECT_EQ(service_->expire(ann_, id).error().status, 404U);
+  EXPECT_EQ(service_->report().at(0).targets.at(0).reserved.count, 0U);
+}
+
+TEST_F(ServiceTest, ANewPlanTakesBackTheOldOne) {
+  const auto first = plan(ann_, make_request("ior", 2, 1U << 20U, 1));
+  const auto other = plan(bob_, make_request("ior", 2, 1U << 20U, 1));
+  const auto second = plan(ann_, make_request("ior", 3, 1U << 20U, 1));
+  ASSERT_TRUE(first && other && second);
+  EXPECT_FALSE(service_->find(ann_, first->answer->plan));
+  EXPECT_EQ(service_->state().files, 5U);
+  // One that cannot be planned changes nothing.
+  EXPECT_EQ(plan(ann_, make_request("ior", 1, 1ULL << 60U, 1)).error().status, 409U);
+  EXPECT_TRUE(service_->find(ann_, second->answer->plan));
+  EXPECT_EQ(service_->state().files, 5U);
+}
+
+TEST_F(ServiceTest, BusyNodesQueueAndDropNothing) {
+  set_busy(true);
+  std::vector<std::string> tickets;
+  for (int i = 0; i < 5; ++i) {
+    const auto reply = plan(ann_, make_request("app" + std::to_string(i), 4, 1U << 20U, 2));
+    ASSERT_TRUE(reply);
+    ASSERT_FALSE(reply->answer);
+    EXPECT_GE(reply->ticket.retry_after_s, 1U);
+    tickets.push_back(reply->ticket.plan);
+  }
+  start();
+  set_busy(true);
+  for (const std::string& ticket : tickets) {
+    const auto waits = service_->find(ann_, ticket);
+    ASSERT_TRUE(waits);
+    EXPECT_FALSE(waits->answer);
+    EXPECT_EQ(service_->find(bob_, ticket).error().status, 404U);
+  }
+  // One of them is taken back, one is hopeless.
+  ASSERT_TRUE(service_->expire(ann_, tickets[4]));
+  const auto hopeless = plan(ann_, make_request("large", 1, 1ULL << 60U, 1));
+  busy_ = false;
+  eventually([&] { return service_->state().plans == 4; });
+  for (int i = 0; i < 4; ++i) EXPECT_TRUE(service_->find(ann_, tickets[static_cast<std::size_t>(i)])->answer);
+  eventually([&] { return !service_->find(ann_, hopeless->ticket.plan).has_value(); });
+  EXPECT_EQ(service_->find(ann_, hopeless->ticket.plan).error().status, 409U);
+}
+
+TEST_F(ServiceTest, AFullQueueRefusesBeforeItTakes) {
+  options_.queue_limit = 2;
+  start();
+  set_busy(true);
+  ASSERT_TRUE(plan(ann_, make_request("a", 1, 1, 1)));
+  ASSERT_TRUE(plan(ann_, make_request("b", 1, 1, 1)));
+  EXPECT_EQ(plan(ann_, make_request("c", 1, 1, 1)).error().status, 503U);
+  EXPECT_EQ(service_->state().queue, 2U);
+}
+
+TEST_F(ServiceTest, ManyThreadsShareCommits) {
+  std::vector<std::thread> threads;
+  std::atomic<int> good = 0;
+  for (int t = 0; t < 8; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 20; ++i) {
+        if (plan(ann_, make_request("t" + std::to_string(t) + "." + std::to_string(i), 4, 1U << 20U, 2))) ++good;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(good, 160);
+  EXPECT_EQ(service_->state().plans, 160U);
+  std::uint64_t reserved = 0;
+  const auto report = service_->report();
+  for (const TargetReport& target : report.at(0).targets) reserved += target.reserved.count;
+  EXPECT_EQ(reserved, 160U * 4 << 20U);
+}
+
+// A limit on the size of files is as good as a full disk.
+TEST_F(ServiceTest, AFullDiskChangesNothing) {
+  ASSERT_TRUE(plan(ann_, make_request("a", 10, 1U << 20U, 2)));
+  const auto before = service_->report().at(0).targets;
+  rlimit old{};
+  getrlimit(RLIMIT_FSIZE, &old);
+  std::signal(SIGXFSZ, SIG_IGN);
+  const auto size = std::filesystem::file_size(options_.folder + "/coordinator.db-wal");
+  const rlimit low{.rlim_cur = size, .rlim_max = old.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &low), 0);
+  const auto refused = plan(ann_, make_request("a", 500, 1U << 20U, 2));
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &old), 0);
+  ASSERT_FALSE(refused);
+  EXPECT_TRUE(refused.error().status == 507 || refused.error().status == 503) << refused.error().detail;
+  const auto after = service_->report().at(0).targets;
+  for (std::size_t i = 0; i < before.size(); ++i) EXPECT_EQ(after[i].reserved, before[i].reserved);
+  EXPECT_EQ(service_->plans(ann_, "a").at(0).files, 10U);
+  ASSERT_TRUE(plan(ann_, make_request("b", 1, 1U << 20U, 1))) << "and it goes on";
+}
+
+TEST_F(ServiceTest, ChangedPlansAreThereForWhoAsks) {
+  const auto made = plan(ann_, make_request("a", 15, 1U << 20U, 1));
+  ASSERT_TRUE(made);
+  model::Cluster cluster = make_cluster("lab", 3, 5, 10ULL << 30U);
+  cluster.osts[7].state.active = false;
+  service_->set_view({{cluster, {}}});
+  eventually([&] { return service_->find(ann_, made->answer->plan)->answer->revision == 2; });
+  const auto now = service_->find(ann_, made->answer->plan);
+  for (const api::FileAnswer& file : now->answer->files) EXPECT_NE(file.layouts.at(0).osts.at(0), 7U);
+}
+
+TEST_F(ServiceTest, PlansExpire) {
+  api::PlanRequest request = make_request("a", 1, 1U << 20U, 1);
+  request.ttl_s = 1;
+  options_.longest_ttl = std::chrono::milliseconds(20);
+  start();
+  ASSERT_TRUE(plan(ann_, request));
+  eventually([&] { return service_->state().plans == 0; });
+}
+
+TEST(HttpServer, EveryRouteIsInTheDocument) {
+  const auto document = nlohmann::json::parse(openapi_document());
+  std::vector<std::string> documented;
+  for (const auto& [path, methods] : document["paths"].items()) {
+    for (const auto& [method, what] : methods.items()) {
+      if (method == "parameters") continue;
+      std::string upper = method;
+      for (char& c : upper) c = static_cast<char>(std::toupper(c));
+      documented.push_back(upper + " " + path);
+    }
+  }
+  std::vector<std::string> routes = http_routes();
+  std::ranges::sort(routes);
+  std::ranges::sort(documented);
+  EXPECT_EQ(routes, documented);
+}
+
+TEST(HttpServer, Addresses) {
+  EXPECT_EQ(parse_listen("[::1]:80")->host, "::1");
+  EXPECT_EQ(parse_listen("127.0.0.1:0")->port, 0);
+  for (const char* bad : {"", "host", ":80", "host:", "host:99999", "host:x"}) EXPECT_FALSE(parse_listen(bad)) << bad;
+  EXPECT_TRUE(is_loopback("127.0.0.1"));
+  EXPECT_FALSE(is_loopback("0.0.0.0"));
+}
+
+}  // namespace
+}  // namespace iez::coordinator

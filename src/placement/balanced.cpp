@@ -64,7 +64,7 @@ Result<Assignment> BalancedPolicy::assign(const TargetTable& table, std::span<co
     return assignment;
   }
   if (classes.size() > 1) {
-    const double bound = lower_bound(table, classes, kBoundSizes).value();
+    const double bound = lower_bound(table, classes, options_.bound_sizes).value();
     const SearchOptions options{.bound = bound, .effort = options_.search_effort};
     search(classes, best, options);
     // Traffic is heeded within the largest utilisation; where mixed sizes made it cost something, space alone may do better.

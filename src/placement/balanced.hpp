@@ -19,6 +19,7 @@
 // Thread safety: as Policy.
 #pragma once
 
+#include "placement/bounds.hpp"
 #include "placement/levels.hpp"
 #include "placement/policy.hpp"
 
@@ -27,6 +28,7 @@ namespace iez::placement {
 struct BalancedOptions {
   TrafficWeights weights;
   std::uint64_t search_effort = 2'000'000;  // candidates the local search may look at
+  std::size_t bound_sizes = kBoundSizes;    // of the bound that ends the search; 0: a coarse one at once, and a longer search
 };
 
 class BalancedPolicy final : public Policy {

@@ -309,7 +309,7 @@ void take_over(const TargetTable& table, const Assignment& assignment, Draft& dr
 
 }  // namespace
 
-Result<Plan> plan_files(const TargetTable& table, std::span<const Request> requests, Policy& policy) {
+Result<Plan> plan_files(const TargetTable& table, std::span<const Request> requests, Policy& policy, BoundWish bound) {
   IEZ_CHECK(check_names(requests));
   const Planner planner(table, requests);
   IEZ_TRY(Draft draft, planner.draft());
@@ -339,6 +339,7 @@ Result<Plan> plan_files(const TargetTable& table, std::span<const Request> reque
     if (plan.added[j] > target.available && target.exclusion == Exclusion::none) plan.over.push_back(target.ost);
     if (target.exclusion != Exclusion::none) plan.avoided.push_back(target.ost);
   }
+  if (bound == BoundWish::none) return plan;
   // A policy that does not heed space is not bound by it.
   TargetTable open = plan.over.empty() ? TargetTable{} : table;
   for (Target& target : open.targets) target.available = {kMostBytes};

@@ -67,15 +67,19 @@ struct Plan {
   std::vector<Bytes> added;    // per target of the table
   Balance before;
   Balance after;
-  double bound = 0;               // no placement has a smaller largest utilisation
+  double bound = 0;               // no placement has a smaller largest utilisation; 0 if it was not asked for
   std::vector<OstIndex> over;     // targets that would run out of space; only policies that do not heed it
   std::vector<OstIndex> avoided;  // targets left out, with why in the table
 
   std::span<const OstIndex> osts_of(const Planned& file) const { return std::span(osts).subspan(file.first, file.stripes); }
 };
 
+// Plan::bound takes many times the time of the plan itself where sizes differ: who plans a thousand times a second does without.
+enum class BoundWish : std::uint8_t { wanted, none };
+
 // REQUIRES: policy is used by nobody else meanwhile.
-[[nodiscard]] Result<Plan> plan_files(const TargetTable& table, std::span<const Request> requests, Policy& policy);
+[[nodiscard]] Result<Plan> plan_files(const TargetTable& table, std::span<const Request> requests, Policy& policy,
+                                      BoundWish bound = BoundWish::wanted);
 
 // "8 of 15 usable OSTs, which end between 41.2 % and 43.8 % full; asked for 20 stripes, but ..."
 std::string to_string(const Reason& reason, std::uint32_t stripes);

@@ -16,8 +16,14 @@ namespace {
 
 class Mender {
  public:
-  Mender(const Plan& plan, const TargetTable& table, std::span<const Request> requests, const std::vector<bool>& created)
-      : table_(table), requests_(requests), created_(created), result_{.plan = plan}, position_(table.positions()) {
+  Mender(const Plan& plan, const TargetTable& table, std::span<const Request> requests, const std::vector<bool>& created,
+         BoundWish bound)
+      : table_(table),
+        requests_(requests),
+        created_(created),
+        bound_(bound),
+        result_{.plan = plan},
+        position_(table.positions()) {
     plan_.added.assign(table.targets.size(), {});
   }
 
@@ -154,13 +160,14 @@ class Mender {
       const std::uint32_t targets = std::max(file.reason.usable, 1U);
       demands.push_back({file.object_bytes, file.stripes, (file.stripes + targets - 1) / targets, file.pool});
     }
-    plan_.bound = lower_bound(table_, make_classes(demands), kBoundSizes).value();
+    plan_.bound = bound_ == BoundWish::none ? 0 : lower_bound(table_, make_classes(demands), kBoundSizes).value();
     refresh_reasons(plan_, table_);
   }
 
   const TargetTable& table_;
   std::span<const Request> requests_;
   const std::vector<bool>& created_;
+  BoundWish bound_;
   Replan result_;
   Plan& plan_ = result_.plan;
   std::vector<std::uint32_t> position_;  // by OST index
@@ -170,8 +177,8 @@ class Mender {
 }  // namespace
 
 Result<Replan> replan(const Plan& plan, const TargetTable& table, std::span<const Request> requests,
-                      const std::vector<bool>& created) {
-  return Mender(plan, table, requests, created).mend();
+                      const std::vector<bool>& created, BoundWish bound) {
+  return Mender(plan, table, requests, created, bound).mend();
 }
 
 }  // namespace iez::placement

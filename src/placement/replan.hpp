@@ -28,6 +28,6 @@ struct Replan {
 // REQUIRES: the plan was made for these requests and for a table with the same targets; created is empty or as long as
 // plan.files.
 [[nodiscard]] Result<Replan> replan(const Plan& plan, const TargetTable& table, std::span<const Request> requests,
-                                    const std::vector<bool>& created);
+                                    const std::vector<bool>& created, BoundWish bound = BoundWish::wanted);
 
 }  // namespace iez::placement

@@ -1,0 +1,75 @@
+// Clusters and requests for the tests of the coordinator.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "api/plan_messages.hpp"
+#include "base/rng.hpp"
+#include "coordinator/global_view.hpp"
+#include "model/cluster.hpp"
+#include "placement/balanced.hpp"
+#include "placement/policy.hpp"
+
+namespace iez::coordinator {
+
+inline model::Cluster make_cluster(const std::string& name, std::uint32_t servers, std::uint32_t each, std::uint64_t bytes) {
+  model::Cluster cluster{.name = name};
+  for (std::uint32_t s = 0; s < servers; ++s) cluster.servers.push_back({.name = "oss" + std::to_string(s)});
+  for (std::uint32_t i = 0; i < servers * each; ++i) {
+    model::Ost ost{.index = {i}, .name = name + "-OST" + std::to_string(i), .oss = i / each};
+    ost.total = ost.free = ost.available = Bytes{bytes};
+    cluster.osts.push_back(ost);
+  }
+  return cluster;
+}
+
+inline std::unique_ptr<placement::Policy> balanced() {
+  return std::make_unique<placement::BalancedPolicy>(placement::BalancedOptions{.search_effort = 50'000, .bound_sizes = 0});
+}
+
+inline api::PlanRequest make_request(const std::string& application, std::size_t files, std::uint64_t bytes,
+                                     std::int32_t stripes) {
+  api::PlanRequest request{.application = application};
+  for (std::size_t i = 0; i < files; ++i) {
+    request.files.push_back({.name = "/scratch/" + application + "." + std::to_string(i), .bytes = bytes});
+    request.files.back().stripe_count = stripes;
+  }
+  return request;
+}
+
+inline api::PlanRequest random_plan_request(Rng& rng) {
+  api::PlanRequest request{.application = "app" + std::to_string(rng.below(5))};
+  const std::size_t files = rng.between(1, 8);
+  for (std::size_t i = 0; i < files; ++i) {
+    api::FileRequest file{.name = "/scratch/f" + std::to_string(i), .bytes = rng.between(1, 64) << 20U};
+    if (rng.chance(0.3)) file.high = file.bytes + (rng.below(8) << 20U);
+    file.stripe_count = static_cast<std::int32_t>(rng.below(6)) - 1;
+    if (rng.chance(0.2)) {
+      file.name += "{rank}";
+      file.files = rng.between(1, 5);
+    }
+    request.files.push_back(file);
+  }
+  request.keep_earlier = rng.chance(0.5);
+  return request;
+}
+
+// What the plans say, added up anew.
+inline std::map<std::uint32_t, std::uint64_t> summed(const GlobalView& view, const std::string& file_system) {
+  std::map<std::uint32_t, std::uint64_t> sums;
+  for (const auto& [id, plan] : view.plans()) {
+    if (plan->file_system != file_system) continue;
+    for (const StoredEntry& entry : plan->entries) {
+      for (std::uint32_t i = entry.created; i < entry.layouts; ++i) {
+        const StoredLayout& layout = plan->layouts[entry.first + i];
+        for (const std::uint32_t ost : plan->osts_of(layout)) sums[ost] += layout.object_bytes;
+      }
+    }
+  }
+  return sums;
+}
+
+}  // namespace iez::coordinator
