@@ -11,8 +11,13 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/iezConfigVersion.cmake" 
 install(FILES "${PROJECT_BINARY_DIR}/iezConfig.cmake" "${PROJECT_BINARY_DIR}/iezConfigVersion.cmake"
         DESTINATION "${CMAKE_INSTALL_LIBDIR}/cmake/iez")
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
-install(FILES docs/man/iez.1 docs/man/iez-advise.1 docs/man/iez-bench.1 docs/man/iez-completion.1
-              docs/man/iez-contention.1 docs/man/iez-forecast.1 docs/man/iez-inject.1 docs/man/iez-lab.1 docs/man/iez-layout.1
+install(FILES docs/man/iez.1 docs/man/iez-advise.1 docs/man/iez-agent.1 docs/man/iez-bench.1 docs/man/iez-completion.1
+              docs/man/iez-contention.1 docs/man/iez-forecast.1 docs/man/iez-inject.1 docs/man/iez-keys.1
+              docs/man/iez-lab.1 docs/man/iez-layout.1
               docs/man/iez-place.1 docs/man/iez-plan.1 docs/man/iez-repro.1 docs/man/iez-sim.1 docs/man/iez-status.1 docs/man/iez-top.1
               docs/man/iez-trace.1 docs/man/iez-tune.1 DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
 install(FILES "$<TARGET_FILE_DIR:iez>/iez.bash" DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" RENAME iez)
+# Units of systemd, with the path of the program in them. Those of a distribution belong to /lib/systemd/system.
+set(IEZ_SYSTEMD_DIR "${CMAKE_INSTALL_PREFIX}/lib/systemd/system" CACHE PATH "Where units of systemd are installed")
+configure_file(packaging/systemd/iez-agent.service.in "${PROJECT_BINARY_DIR}/iez-agent.service" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/iez-agent.service" DESTINATION "${IEZ_SYSTEMD_DIR}")

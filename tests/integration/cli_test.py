@@ -25,7 +25,8 @@ COMMANDS = (("status",), ("top",), ("layout",), ("layout", "show"), ("layout", "
             ("contention",), ("advise",), ("tune",), ("trace",), ("trace", "show"), ("trace", "merge"), ("trace", "export"), ("trace", "import"),
             ("forecast",), ("forecast", "series"), ("forecast", "run"), ("sim",), ("sim", "run"), ("sim", "compare"), ("sim", "list"),
             ("sim", "show"), ("lab",), ("lab", "up"), ("lab", "down"), ("lab", "status"), ("lab", "exec"), ("lab", "df"), ("lab", "fault"),
-            ("repro",), ("inject",), ("bench",), ("completion",), ("help",))
+            ("repro",), ("inject",), ("agent",), ("agent", "watch"), ("keys",), ("keys", "init"), ("keys", "add"), ("keys", "list"),
+            ("keys", "show"), ("bench",), ("completion",), ("help",))
 # Each prints data, and nothing on stderr.
 SOUND = (("status", "--root", "lustre-2.10.1"), ("top", "--root", "lustre-2.10.1"), ("layout", "show", "--raw", LAYOUT),
          ("layout", "set", "--dry-run", "-c", "2", "-S", "1M", "somewhere"), ("trace", "show", LOG), ("trace", "import", LOG),
@@ -318,7 +319,7 @@ class Completion(Case):
     def test_offers(self):
         levels = ["debug", "error", "info", "off", "warning"]
         for words, offered in (
-            (("iez", ""), ["advise", "bench", "completion", "contention", "forecast", "help", "inject", "lab", "layout", "place", "plan", "repro", "sim", "status", "top",
+            (("iez", ""), ["advise", "agent", "bench", "completion", "contention", "forecast", "help", "inject", "keys", "lab", "layout", "place", "plan", "repro", "sim", "status", "top",
                              "trace", "tune"]),
             (("iez", "st"), ["status"]),
             (("iez", "zz"), []),

@@ -156,6 +156,11 @@ JSON_RUNS = {
                 ("lab", "df", "--json", "--dir", LAB), ("lab", "fault", "--json", "--dir", LAB, "slow", "ost0", "0.5"),
                 ("lab", "status", "--json", "--dir", LAB), ("lab", "down", "--json", "--dir", LAB)],
     "iez-repro": [("repro", "--json", "--quick", "--only", "contention")],
+    "iez-agent": [("agent", "--print", "--root", "lustre-2.17.0-after"),
+                  ("agent", "--samples", f"ipc://{SCRATCH.name}/s", "--requests", f"ipc://{SCRATCH.name}/r", "watch", "--json", "--every", "50ms",
+                   "--count", "1")],
+    "iez-keys": [("keys", "init", "--json", "--dir", pathlib.Path(SCRATCH.name) / "keys"),
+                 ("keys", "show", "agent", "--json", "--dir", pathlib.Path(SCRATCH.name) / "keys")],
     "iez-inject": [("inject", "--json", IEZ)],
     "iez-bench": [("bench", "--json"), ("bench", "--quick", "--json", "lustre-parse"), ("bench", "--measure", JOB_STATS)],
 }
