@@ -1,5 +1,7 @@
 #include "telemetry/publisher.hpp"
 
+#include <zmq.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>

@@ -156,9 +156,9 @@ class Samples(AgentCase):
         sample = json.loads(iez("agent", "--print", "--root", CAPTURE, "--name", "x").stdout)
         status = json.loads(iez("status", "--json", "--root", CAPTURE).stdout)
         self.assertEqual(sample["agent"], "x")
-        found = {ost["index"]: (ost["total"], ost["free"], ost["available"]) for ost in sample["file_systems"][0]["osts"]}
-        listed = status["file_systems"][0]["osts"] if "file_systems" in status else status["osts"]
-        self.assertEqual(len(found), len(listed))
+        found = {(ost["index"], ost["total"], ost["free"], ost["available"]) for ost in sample["file_systems"][0]["osts"]}
+        listed = status["filesystems"][0]["osts"]
+        self.assertEqual(found, {(ost["index"], ost["total_bytes"], ost["free_bytes"], ost["available_bytes"]) for ost in listed})
 
 
 class Keys(AgentCase):
@@ -235,6 +235,7 @@ class Lab(AgentCase):
         osts = picture["file_systems"][0]["osts"]
         self.assertEqual([ost["agent"] for ost in osts], ["oss0", "oss0", "oss1", "oss1"])
         self.assertEqual(len(picture["file_systems"][0]["servers"]), 2)
+        watch.until(lambda p: all(agent["interval"] == 1 for agent in p["agents"]))
         # The agent of a server dies: the MDS tells of its OSTs, and they are still on that server.
         self.end(nodes["oss1"], signal.SIGKILL)
         picture = watch.until(lambda p: {ost["seen_by"] for ost in p["file_systems"][0]["osts"][2:]} == {"osp"})

@@ -26,7 +26,9 @@ JOB_STATS = "lustre-2.17.0-after/proc/fs/lustre/mdt/lustre-MDT0000/job_stats"
 # Commands without a page of their own, and where they are described.
 ELSEWHERE = {"help": "iez"}
 # Keys that no capture makes the program print.
-CONDITIONAL = {"iez-layout": {"extension_size"}, "iez-repro": {"columns"}, "iez": {"time", "level", "message"}}
+# Of agents, which take two processes.
+AGENTS = {"samples", "age", "duplicates", "restarts", "missing", "skew", "stale_samples", "targets"}
+CONDITIONAL = {"iez-agent": AGENTS, "iez-layout": {"extension_size"}, "iez-repro": {"columns"}, "iez": {"time", "level", "message"}}
 SECTIONS = ("NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "OUTPUT", "FILES", "EXIT STATUS", "EXAMPLES", "SEE ALSO")
 
 
