@@ -109,10 +109,9 @@ struct Agent {
   std::optional<Duration> skew() const {
     const std::size_t count = std::min(skew_count, kSkewWindow);
     if (count == 0) return std::nullopt;
-    auto copy = skews;
-    const auto middle = copy.begin() + static_cast<std::ptrdiff_t>((count - 1) / 2);
-    std::nth_element(copy.begin(), middle, copy.begin() + static_cast<std::ptrdiff_t>(count));
-    return *middle;
+    std::vector<Duration> sorted(skews.begin(), skews.begin() + static_cast<std::ptrdiff_t>(count));
+    std::ranges::sort(sorted);
+    return sorted[(count - 1) / 2];
   }
 };
 

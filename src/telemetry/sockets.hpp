@@ -13,7 +13,7 @@
 #include "base/units.hpp"
 #include "telemetry/keys.hpp"
 
-struct zmq_msg_t;  // of <zmq.h>
+struct zmq_msg_t;  // NOLINT(readability-identifier-naming): of <zmq.h>
 
 namespace iez::telemetry {
 
