@@ -11,23 +11,12 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/iezConfigVersion.cmake" 
 install(FILES "${PROJECT_BINARY_DIR}/iezConfig.cmake" "${PROJECT_BINARY_DIR}/iezConfigVersion.cmake"
         DESTINATION "${CMAKE_INSTALL_LIBDIR}/cmake/iez")
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
-install(FILES docs/man/iez.1 docs/man/iez-advise.1 docs/man/iez-app.1 docs/man/iez-bench.1 docs/man/iez-completion.1
-              docs/man/iez-contention.1 docs/man/iez-db.1 docs/man/iez-forecast.1 docs/man/iez-inject.1 docs/man/iez-lab.1 docs/man/iez-layout.1
-              docs/man/iez-place.1 docs/man/iez-plan.1 docs/man/iez-repro.1 docs/man/iez-sim.1 docs/man/iez-status.1 docs/man/iez-top.1
-              docs/man/iez-trace.1 docs/man/iez-tune.1 DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
-install(FILES docs/man/iez.1 docs/man/iez-advise.1 docs/man/iez-bench.1 docs/man/iez-completion.1 docs/man/iez-contention.1
-              docs/man/iez-demo.1 docs/man/iez-forecast.1 docs/man/iez-inject.1 docs/man/iez-lab.1 docs/man/iez-layout.1
-              docs/man/iez-place.1 docs/man/iez-plan.1 docs/man/iez-repro.1 docs/man/iez-run.1 docs/man/iez-sim.1
-              docs/man/iez-status.1 docs/man/iez-top.1 docs/man/iez-trace.1 docs/man/iez-tune.1 docs/man/iez-workload.1
-              DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
-              docs/man/iez-contention.1 docs/man/iez-db.1 docs/man/iez-forecast.1 docs/man/iez-inject.1 docs/man/iez-lab.1
-              docs/man/iez-layout.1 docs/man/iez-place.1 docs/man/iez-plan.1 docs/man/iez-repro.1 docs/man/iez-run.1
-              docs/man/iez-sim.1 docs/man/iez-status.1 docs/man/iez-top.1 docs/man/iez-trace.1 docs/man/iez-tune.1
-        DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
-install(FILES docs/man/iez.1 docs/man/iez-advise.1 docs/man/iez-bench.1 docs/man/iez-completion.1
-              docs/man/iez-contention.1 docs/man/iez-forecast.1 docs/man/iez-inject.1 docs/man/iez-lab.1 docs/man/iez-layout.1
-              docs/man/iez-place.1 docs/man/iez-plan.1 docs/man/iez-repro.1 docs/man/iez-serve.1 docs/man/iez-sim.1 docs/man/iez-status.1
-              docs/man/iez-token.1 docs/man/iez-top.1
-              docs/man/iez-trace.1 docs/man/iez-tune.1 DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
-install(FILES packaging/systemd/iez-serve.service DESTINATION lib/systemd/system)
+file(GLOB pages CONFIGURE_DEPENDS docs/man/*.1)
+install(FILES ${pages} DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
 install(FILES "$<TARGET_FILE_DIR:iez>/iez.bash" DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" RENAME iez)
+# Units of systemd, with the path of the program in them. Those of a distribution belong to /lib/systemd/system.
+set(IEZ_SYSTEMD_DIR "${CMAKE_INSTALL_PREFIX}/lib/systemd/system" CACHE PATH "Where units of systemd are installed")
+foreach(unit iez-agent iez-serve)
+  configure_file(packaging/systemd/${unit}.service.in "${PROJECT_BINARY_DIR}/${unit}.service" @ONLY)
+  install(FILES "${PROJECT_BINARY_DIR}/${unit}.service" DESTINATION "${IEZ_SYSTEMD_DIR}")
+endforeach()

@@ -109,10 +109,9 @@ struct Agent {
   std::optional<Duration> skew() const {
     const std::size_t count = std::min(skew_count, kSkewWindow);
     if (count == 0) return std::nullopt;
-    auto copy = skews;
-    const auto middle = copy.begin() + static_cast<std::ptrdiff_t>((count - 1) / 2);
-    std::nth_element(copy.begin(), middle, copy.begin() + static_cast<std::ptrdiff_t>(count));
-    return *middle;
+    std::vector<Duration> sorted(skews.begin(), skews.begin() + static_cast<std::ptrdiff_t>(count));
+    std::ranges::sort(sorted);
+    return sorted[(count - 1) / 2];
   }
 };
 
@@ -197,6 +196,9 @@ struct Collector::Impl {
     }
     Agent& agent = found->second;
     agent.own_key |= !sender.empty();
+    std::size_t names_needed = 1;
+    for (const FileSystemSample& file_system : sample.file_systems) names_needed += file_system.servers.size();
+    tidy_names(at.monotonic, names_needed);
     take(agent, sample, at);
     return count(Outcome::taken);
   }
@@ -330,13 +332,46 @@ struct Collector::Impl {
   // Names of agents, hosts and NIDs are kept once. Their number is bounded: one that does not fit is "unknown".
   std::uint32_t name_number(const std::string& name) {
     if (const auto found = name_numbers.find(name); found != name_numbers.end()) return found->second;
-    if (names.size() >= options.max_agents + 2 * options.max_servers) {
-      return name_number_of_unknown();
-    }
+    if (names.size() >= most_names()) return 0;
     names.push_back(name);
     return name_numbers.emplace(name, static_cast<std::uint32_t>(names.size() - 1)).first->second;
   }
-  static std::uint32_t name_number_of_unknown() { return 0; }
+  std::size_t most_names() const { return options.max_agents + 2 * options.max_servers + 1; }
+
+  // Makes room for names by leaving out those that nothing refers to any more. At most once a second: it looks at everything.
+  void tidy_names(Duration at, std::size_t needed) {
+    if (names.size() + needed <= most_names() || (tidied && at - *tidied < std::chrono::seconds{1})) return;
+    tidied = at;
+    std::erase_if(servers, [&](const auto& item) { return at - item.second.received > options.forget_osts; });
+    std::vector<std::string> kept{names.front()};
+    std::vector<std::uint32_t> number_of(names.size());  // by the old number; 0: not yet kept
+    const auto keep = [&](std::uint32_t& number) {
+      if (number == 0) return;
+      if (number_of[number] == 0) {
+        number_of[number] = static_cast<std::uint32_t>(kept.size());
+        kept.push_back(std::move(names[number]));
+      }
+      number = number_of[number];
+    };
+    for (auto& [name, file_system] : file_systems) {
+      for (auto& [index, target] : file_system.osts) {
+        for (Claim& claim : target.claims) {
+          keep(claim.agent);
+          keep(claim.server);
+        }
+      }
+    }
+    std::map<std::uint32_t, Server> moved;
+    for (const auto& [number, server] : servers) {
+      std::uint32_t next = number;
+      keep(next);
+      moved.emplace(next, server);
+    }
+    servers = std::move(moved);
+    names = std::move(kept);
+    name_numbers.clear();
+    for (std::uint32_t i = 0; i < names.size(); ++i) name_numbers.emplace(names[i], i);
+  }
 
   FileSystemView view(const std::string& name, const FileSystem& file_system, Duration at) const {
     FileSystemView out;
@@ -432,6 +467,7 @@ struct Collector::Impl {
   std::size_t ost_count = 0;
   std::optional<Duration> forgot;
   std::optional<Duration> evicted;
+  std::optional<Duration> tidied;
 };
 
 Moment now(const Clock& clock) { return {.monotonic = clock.monotonic(), .wall = clock.wall()}; }

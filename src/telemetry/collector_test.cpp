@@ -215,6 +215,26 @@ TEST(Collector, MemoryIsBounded) {
   EXPECT_EQ(collector.view(at(603s)).file_systems.size(), 1U);
 }
 
+TEST(Collector, NamesThatNobodyNeedsMakeRoom) {
+  Collector::Options options;
+  options.max_agents = 3;
+  options.max_servers = 2;
+  Collector collector(options);
+  // Clients come, tell of a NID each, and leave; what they said of OST 1 is replaced every time.
+  for (int i = 1; i <= 100; ++i) {
+    const std::string name = "client" + std::to_string(i);
+    Sample one = sample(name, 1, {{.ost = 1, .by = SpaceSource::osc, .server = "nid" + std::to_string(i)}});
+    one.last = true;
+    collector.feed(sample("oss", static_cast<std::uint64_t>(i), {{0}}), at(std::chrono::seconds{2 * i}));
+    ASSERT_EQ(collector.feed(one, at(std::chrono::seconds{2 * i})), Outcome::taken);
+    const auto view = collector.view(at(std::chrono::seconds{2 * i})).file_systems.at(0);
+    ASSERT_EQ(info(view, 0).agent, "oss");
+    ASSERT_EQ(info(view, 1).agent, name);
+    ASSERT_EQ(view.cluster.servers.at(view.cluster.osts.at(1).oss).name, "nid" + std::to_string(i));
+    ASSERT_EQ(view.cluster.servers.at(view.cluster.osts.at(0).oss).cpu, 0.5);
+  }
+}
+
 TEST(Collector, MalformedBytesAreCounted) {
   Collector collector;
   const std::byte one{0x42};

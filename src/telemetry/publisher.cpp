@@ -1,5 +1,7 @@
 #include "telemetry/publisher.hpp"
 
+#include <zmq.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -131,7 +133,7 @@ Result<Publisher::Heard> Publisher::hear(Duration wait, int wake_fd) {
                                        {.socket = impl_->requests_monitor.get(), .fd = 0, .events = ZMQ_POLLIN, .revents = 0},
                                        {.socket = nullptr, .fd = wake_fd, .events = ZMQ_POLLIN, .revents = 0}}};
   const int count = wake_fd < 0 ? 4 : 5;
-  if (impl_->retry) wait = std::clamp(*impl_->retry - impl_->clock.monotonic(), Duration{0}, wait);
+  if (const std::optional<Duration> retry = impl_->retry) wait = std::clamp(*retry - impl_->clock.monotonic(), Duration{0}, wait);
   if (zmq_poll(items.data(), count, milliseconds(wait)) < 0) {
     if (zmq_errno() == EINTR) return heard;
     return fail_zmq("waiting for the coordinator");

@@ -14,36 +14,49 @@ namespace iez::telemetry {
 namespace {
 
 // Keys of the maps: docs/formats/telemetry.md. A number once given is never given again.
-enum SampleKey : std::uint64_t {
-  kVersion = 0,
-  kAgent = 1,
-  kRoles = 2,
-  kInstance = 3,
-  kSequence = 4,
-  kSent = 5,
-  kInterval = 6,
-  kDropped = 7,
-  kSkipped = 8,
-  kLast = 9,
-  kHost = 10,
-  kFileSystems = 11,
-};
-enum LoadKey : std::uint64_t { kCpu = 0, kMemory = 1, kLoad1 = 2, kCores = 3 };
-enum FileSystemKey : std::uint64_t { kFsName = 0, kFsVersion = 1, kServers = 2, kOsts = 3, kMdts = 4 };
-enum ServerKey : std::uint64_t { kServerName = 0, kServerLoad = 1 };
-enum OstKey : std::uint64_t {
-  kIndex = 0,
-  kServer = 1,
-  kTotal = 2,
-  kFree = 3,
-  kAvailable = 4,
-  kState = 5,
-  kSeenBy = 6,
-  kReadBytes = 7,
-  kWriteBytes = 8,
-  kJobs = 9,
-};
-enum RequestKey : std::uint64_t { kRequestVersion = 0, kEvery = 1, kLasting = 2, kNames = 3 };
+// Of a sample:
+constexpr std::uint64_t kVersion = 0;
+constexpr std::uint64_t kAgent = 1;
+constexpr std::uint64_t kRoles = 2;
+constexpr std::uint64_t kInstance = 3;
+constexpr std::uint64_t kSequence = 4;
+constexpr std::uint64_t kSent = 5;
+constexpr std::uint64_t kInterval = 6;
+constexpr std::uint64_t kDropped = 7;
+constexpr std::uint64_t kSkipped = 8;
+constexpr std::uint64_t kLast = 9;
+constexpr std::uint64_t kHost = 10;
+constexpr std::uint64_t kFileSystems = 11;
+// Of a load:
+constexpr std::uint64_t kCpu = 0;
+constexpr std::uint64_t kMemory = 1;
+constexpr std::uint64_t kLoad1 = 2;
+constexpr std::uint64_t kCores = 3;
+// Of a file system:
+constexpr std::uint64_t kFsName = 0;
+constexpr std::uint64_t kFsVersion = 1;
+constexpr std::uint64_t kServers = 2;
+constexpr std::uint64_t kOsts = 3;
+constexpr std::uint64_t kMdts = 4;
+// Of a server:
+constexpr std::uint64_t kServerName = 0;
+constexpr std::uint64_t kServerLoad = 1;
+// Of an OST:
+constexpr std::uint64_t kIndex = 0;
+constexpr std::uint64_t kServer = 1;
+constexpr std::uint64_t kTotal = 2;
+constexpr std::uint64_t kFree = 3;
+constexpr std::uint64_t kAvailable = 4;
+constexpr std::uint64_t kState = 5;
+constexpr std::uint64_t kSeenBy = 6;
+constexpr std::uint64_t kReadBytes = 7;
+constexpr std::uint64_t kWriteBytes = 8;
+constexpr std::uint64_t kJobs = 9;
+// Of a request:
+constexpr std::uint64_t kRequestVersion = 0;
+constexpr std::uint64_t kEvery = 1;
+constexpr std::uint64_t kLasting = 2;
+constexpr std::uint64_t kNames = 3;
 
 constexpr std::uint64_t kOss = 1;
 constexpr std::uint64_t kMds = 2;

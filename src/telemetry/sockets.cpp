@@ -1,5 +1,7 @@
 #include "telemetry/sockets.hpp"
 
+#include <zmq.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -32,6 +34,17 @@ Result<void> choose_family(const ZmqSocket& socket, std::string_view endpoint) {
 }
 
 }  // namespace
+
+void ZmqContextEnder::operator()(void* context) const { zmq_ctx_term(context); }
+void ZmqSocketCloser::operator()(void* socket) const { zmq_close(socket); }
+
+static_assert(sizeof(zmq_msg_t) == 64 && alignof(zmq_msg_t) <= alignof(void*));
+
+ZmqMessage::ZmqMessage() { zmq_msg_init(get()); }
+ZmqMessage::~ZmqMessage() { zmq_msg_close(get()); }
+
+std::string_view ZmqMessage::text() { return {static_cast<const char*>(zmq_msg_data(get())), zmq_msg_size(get())}; }
+bool ZmqMessage::more() { return zmq_msg_more(get()) != 0; }
 
 std::unexpected<Error> fail_zmq(std::string_view doing) {
   const int reason = zmq_errno();

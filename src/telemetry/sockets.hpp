@@ -3,8 +3,8 @@
 // Thread safety: as ZeroMQ: a context is for all threads, a socket for one at a time.
 #pragma once
 
-#include <zmq.h>
-
+#include <array>
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -13,32 +13,34 @@
 #include "base/units.hpp"
 #include "telemetry/keys.hpp"
 
+struct zmq_msg_t;  // NOLINT(readability-identifier-naming): of <zmq.h>
+
 namespace iez::telemetry {
 
 struct ZmqContextEnder {
-  void operator()(void* context) const { zmq_ctx_term(context); }
+  void operator()(void* context) const;
 };
 struct ZmqSocketCloser {
-  void operator()(void* socket) const { zmq_close(socket); }
+  void operator()(void* socket) const;
 };
 using ZmqContext = std::unique_ptr<void, ZmqContextEnder>;
 using ZmqSocket = std::unique_ptr<void, ZmqSocketCloser>;
 
 class ZmqMessage {
  public:
-  ZmqMessage() { zmq_msg_init(&message_); }
-  ~ZmqMessage() { zmq_msg_close(&message_); }
+  ZmqMessage();
+  ~ZmqMessage();
   ZmqMessage(const ZmqMessage&) = delete;
   ZmqMessage& operator=(const ZmqMessage&) = delete;
   ZmqMessage(ZmqMessage&&) = delete;
   ZmqMessage& operator=(ZmqMessage&&) = delete;
 
-  zmq_msg_t* get() { return &message_; }
-  std::string_view text() { return {static_cast<const char*>(zmq_msg_data(&message_)), zmq_msg_size(&message_)}; }
-  bool more() { return zmq_msg_more(&message_) != 0; }
+  zmq_msg_t* get() { return reinterpret_cast<zmq_msg_t*>(storage_.data()); }
+  std::string_view text();
+  bool more();
 
  private:
-  zmq_msg_t message_{};
+  alignas(void*) std::array<std::byte, 64> storage_;  // a zmq_msg_t, as large as ZeroMQ's ABI says
 };
 
 // "DOING: REASON", by ZeroMQ's errno.

@@ -1,5 +1,6 @@
 // Samples and requests over real sockets on this machine. Every wait is bounded; none of them is a fixed time.
 #include <gtest/gtest.h>
+#include <zmq.h>
 
 #include <atomic>
 #include <functional>

@@ -2,6 +2,7 @@
 
 #include <sys/eventfd.h>
 #include <unistd.h>
+#include <zmq.h>
 
 #include <array>
 #include <cerrno>

@@ -27,7 +27,10 @@ JOB_STATS = "lustre-2.17.0-after/proc/fs/lustre/mdt/lustre-MDT0000/job_stats"
 # Commands without a page of their own, and where they are described.
 ELSEWHERE = {"help": "iez"}
 # Keys that no capture makes the program print.
-CONDITIONAL = {"iez-plan": {"application", "plan", "planner", "policy", "made_ns", "file_system", "pattern", "created_as", "reason", "state",
+# Of agents, which take two processes.
+AGENTS = {"samples", "age", "duplicates", "restarts", "missing", "skew", "stale_samples", "targets"}
+CONDITIONAL = {"iez-agent": AGENTS,
+               "iez-plan": {"application", "plan", "planner", "policy", "made_ns", "file_system", "pattern", "created_as", "reason", "state",
                             "ost_cost_before", "ost_cost_after", "oss_cost_before", "oss_cost_after", "notes", "now", "applications"},
                "iez-run": {"recorded", "files", "bytes_written", "planned", "unplanned", "placed", "accuracy", "given_up", "next_plan", "planner",
                            "next_files"},
@@ -172,6 +175,11 @@ JSON_RUNS = {
     "iez-demo": [("demo", "--json", "--quick", "--local", "--case", "unequal", "--out", pathlib.Path(SCRATCH.name) / "demo")],
     "iez-run": [("run", "--dry-run", "--json", "--under", "/tmp", "--", "mpirun", "-n", "8", "./simulation")],
     "iez-repro": [("repro", "--json", "--quick", "--only", "contention")],
+    "iez-agent": [("agent", "--print", "--root", "lustre-2.17.0-after"),
+                  ("agent", "--samples", f"ipc://{SCRATCH.name}/s", "--requests", f"ipc://{SCRATCH.name}/r", "watch", "--json", "--every", "50ms",
+                   "--count", "1")],
+    "iez-keys": [("keys", "init", "--json", "--dir", pathlib.Path(SCRATCH.name) / "keys"),
+                 ("keys", "show", "agent", "--json", "--dir", pathlib.Path(SCRATCH.name) / "keys")],
     "iez-inject": [("inject", "--json", IEZ)],
     "iez-bench": [("bench", "--json"), ("bench", "--quick", "--json", "lustre-parse"), ("bench", "--measure", JOB_STATS)],
 }
