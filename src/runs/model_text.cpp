@@ -1,5 +1,7 @@
 #include "runs/model_text.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -13,6 +15,11 @@ using nlohmann::ordered_json;
 namespace {
 
 constexpr std::size_t kTemplates = 200;  // kept in the model: those with the most bytes
+
+constexpr double kMaxStripes = 2000;
+constexpr double kMaxRevision = 1e15;
+constexpr std::uint64_t kMaxOst = 999'999;
+constexpr std::uint64_t kMaxWeight = 1000;
 
 // Names need not be UTF-8; what is shown of them must be.
 std::string said(std::string_view name) { return text::printable(name); }
@@ -77,20 +84,25 @@ Result<PlanDetails> parse_details(std::string_view text) {
   };
   list("weights", [&](const json& item) {
     if (item.is_array() && item.size() == 2 && item[0].is_number_unsigned() && item[1].is_number_unsigned()) {
-      details.weights.emplace_back(OstIndex{item[0].get<std::uint32_t>()}, item[1].get<std::uint32_t>());
+      const auto ost = item[0].get<std::uint64_t>();
+      const auto weight = item[1].get<std::uint64_t>();
+      if (ost > kMaxOst || weight == 0 || weight > kMaxWeight) return;
+      details.weights.emplace_back(OstIndex{static_cast<std::uint32_t>(ost)}, static_cast<std::uint32_t>(weight));
     }
   });
   list("spread", [&](const json& item) {
     if (item.is_string()) details.spread.push_back(item.get<std::string>());
   });
   list("osts", [&](const json& item) {
-    if (item.is_number_unsigned()) details.osts.push_back(OstIndex{item.get<std::uint32_t>()});
+    if (item.is_number_unsigned() && item.get<std::uint64_t>() <= kMaxOst) {
+      details.osts.push_back(OstIndex{static_cast<std::uint32_t>(item.get<std::uint64_t>())});
+    }
   });
   list("notes", [&](const json& item) {
     if (item.is_string()) details.notes.push_back(item.get<std::string>());
   });
-  details.stripe_count = static_cast<std::uint32_t>(number_or(in, "stripe_count", 1));
-  details.revision = static_cast<std::uint64_t>(number_or(in, "revision", 1));
+  details.stripe_count = static_cast<std::uint32_t>(std::clamp(number_or(in, "stripe_count", 1), 1.0, kMaxStripes));
+  details.revision = static_cast<std::uint64_t>(std::clamp(number_or(in, "revision", 1), 0.0, kMaxRevision));
   const auto costs = [&](const char* key, double& ost, double& oss) {
     const auto found = in.find(key);
     if (found == in.end() || !found->is_object()) return;

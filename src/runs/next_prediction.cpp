@@ -18,7 +18,6 @@ namespace iez::runs {
 namespace {
 
 using forecast::FieldKind;
-using forecast::FieldRole;
 using forecast::FieldValue;
 using forecast::NameTemplate;
 using forecast::RenameRule;
@@ -161,6 +160,7 @@ class Rows {
     const RenameRule& one = rules_[rule];
     const std::vector<std::string> names = field_names(one.temporary);
     std::vector<std::string> final_names;
+    final_names.reserve(one.source.size());
     for (const std::uint32_t source : one.source) final_names.push_back(names[source]);
     std::string temporary = pattern_text(one.temporary, names);
     std::string final = pattern_text(one.final, final_names);

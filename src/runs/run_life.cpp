@@ -107,9 +107,9 @@ class RunLife::State {
   std::vector<LayoutMount> mounts_;
   std::vector<std::string> folders_;
   std::unique_ptr<store::Store> store_;
-  std::optional<store::Application> application_;
-  std::optional<store::Allocation> allocation_;  // the newest, without rows
-  std::optional<RunFolder> folder_;
+  std::unique_ptr<store::Application> application_;
+  std::unique_ptr<store::Allocation> allocation_;  // the newest, without rows
+  std::unique_ptr<RunFolder> folder_;
   std::unordered_map<std::string, model::Cluster> before_;  // by file system, when the run began
   std::int64_t started_ns_ = 0;
   Gathered gathered_;
@@ -146,7 +146,7 @@ bool RunLife::State::find_plan() {
   if (options_.dry_run) {
     auto found = store_->find_application(options_.owner, options_.application);
     if (!found || !*found) return false;
-    application_ = **std::move(found);
+    application_ = std::make_unique<store::Application>(**std::move(found));
   } else {
     auto made = store_->ensure_application(options_.owner, options_.application, options_.fingerprint);
     if (!made) {
@@ -154,7 +154,7 @@ bool RunLife::State::find_plan() {
       store_.reset();
       return false;
     }
-    application_ = *std::move(made);
+    application_ = std::make_unique<store::Application>(*std::move(made));
   }
   auto all = store_->allocations(application_->id);
   if (!all) {
@@ -162,7 +162,7 @@ bool RunLife::State::find_plan() {
     return false;
   }
   if (all->empty() || all->front().planned + all->front().created == 0) return false;
-  allocation_ = std::move(all->front());
+  allocation_ = std::make_unique<store::Allocation>(std::move(all->front()));
   return true;
 }
 
@@ -195,7 +195,7 @@ bool RunLife::State::make_folder() {
     note(fmt::format("no folder for traces: {}", made.error().message));
     return false;
   }
-  folder_.emplace(*std::move(made));
+  folder_ = std::make_unique<RunFolder>(*std::move(made));
   if (folder_->leftovers() > 0)
     note(fmt::format("removed what {} killed before their end left",
                      folder_->leftovers() == 1 ? "a run" : fmt::format("{} runs", folder_->leftovers())));
