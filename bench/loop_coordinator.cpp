@@ -64,7 +64,7 @@ bool fill(const std::string& folder, std::size_t files) {
   if (!service) return false;
   (*service)->set_view({{make_cluster(1000, 10), {}}});
   const coordinator::Identity who{.user = "bench", .admin = true};
-  constexpr std::size_t kAtOnce = 1000;
+  constexpr std::size_t kAtOnce = 20'000;
   for (std::size_t done = 0; done < files; done += kAtOnce) {
     const api::PlanRequest request = make_request(fmt::format("app{}", done), kAtOnce);
     if (!(*service)->plan(who, request, "", true)) return false;
@@ -123,7 +123,7 @@ Result<Figure> measure_coordinator_memory(const Settings& settings) {
                 .unit = "MiB",
                 .higher_is_better = false,
                 .target = settings.quick ? std::optional<double>() : 1024,
-                .note = fmt::format("10,000 OSTs, {} planned files of 8 stripes; peak of the process", files)};
+                .note = fmt::format("10,000 OSTs, {} planned files of 8 stripes; what the peak of the process grows by", files)};
 }
 
 }  // namespace iez::bench

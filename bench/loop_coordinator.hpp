@@ -9,7 +9,7 @@ namespace iez::bench {
 // plan is on the disk before it is acknowledged.
 [[nodiscard]] Result<Figure> measure_plans(const Settings& settings);
 
-// loop.coordinator_mib: the largest resident set of a process that has 10,000 OSTs and 1,000,000 planned files.
+// loop.coordinator_mib: by how much the memory of a process grows at most with 10,000 OSTs and 1,000,000 planned files.
 [[nodiscard]] Result<Figure> measure_coordinator_memory(const Settings& settings);
 
 }  // namespace iez::bench

@@ -1,6 +1,7 @@
 // Tokens files and blobs of the ledger: no crash, and no token that is empty.
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "base/result.hpp"
