@@ -84,9 +84,11 @@ std::uint32_t count_jobs(input::ByteStream& stream) {
   input::LineReader lines(stream);
   std::uint32_t jobs = 0;
   while (true) {
-    const auto line = lines.next();
-    if (!line || !*line) return jobs;
-    if ((*line)->text.starts_with("- job_id:")) ++jobs;
+    const auto next = lines.next();
+    if (!next) return jobs;
+    const std::optional<input::LineReader::Line>& line = *next;
+    if (!line) return jobs;
+    if (line->text.starts_with("- job_id:")) ++jobs;
   }
 }
 
@@ -132,7 +134,7 @@ struct Sampler::Impl {
           }
           if (const auto found = jobs.find(ost.name); found != jobs.end()) one.jobs = found->second;
         }
-        out.osts.push_back(std::move(one));
+        out.osts.push_back(one);
       }
       sample.file_systems.push_back(std::move(out));
     }

@@ -27,7 +27,7 @@ void send_part(const ZmqSocket& socket, std::string_view part, bool more) {
 
 Result<std::unique_ptr<ZapHandler>> ZapHandler::start(const ZmqContext& context, std::string keys_folder) {
   IEZ_TRY(ZmqSocket socket, make_socket(context, ZMQ_REP));
-  IEZ_TRY(const std::string bound, bind_socket(socket, "inproc://zeromq.zap.01"));
+  if (auto bound = bind_socket(socket, "inproc://zeromq.zap.01"); !bound) return std::unexpected(std::move(bound).error());
   const int stop_fd = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (stop_fd < 0) return fail_errno(errno, "eventfd");
   return std::unique_ptr<ZapHandler>(new ZapHandler(std::move(socket), stop_fd, std::move(keys_folder)));
