@@ -9,12 +9,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#if __has_include("loop_agent.hpp")
 #include "loop_agent.hpp"
-#endif
-#if __has_include("loop_coordinator.hpp")
 #include "loop_coordinator.hpp"
-#endif
 #include "loop_run.hpp"
 #include "peer.hpp"
 #include "temporary_folder.hpp"
@@ -98,19 +94,13 @@ Gains gains_of(const json& cases) {
 
 // What the parts of the loop cost, each measured by itself.
 Result<void> add_costs(const Settings& settings, std::vector<Figure>& figures) {
-  std::vector<Result<std::vector<Figure>> (*)(const Settings&)> parts{measure_run};
-#if __has_include("loop_agent.hpp")
-  parts.push_back(measure_agent);
-#endif
-  for (const auto measure : parts) {
+  for (const auto measure : {measure_run, measure_agent}) {
     IEZ_TRY(std::vector<Figure> more, measure(settings));
     for (Figure& figure : more) figures.push_back(std::move(figure));
   }
-#if __has_include("loop_coordinator.hpp")
   for (const auto measure : {measure_plans, measure_coordinator_memory}) {
     IEZ_TRY(figures.emplace_back(), measure(settings));
   }
-#endif
   return {};
 }
 
