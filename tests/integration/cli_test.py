@@ -330,7 +330,7 @@ class Completion(Case):
             (("iez", "--log"), ["--log-format", "--log-level"]),
             (("iez", "--log-level", ""), levels),
             (("iez", "--log-level", "w"), ["warning"]),
-            (("iez", "--log-level", "debug", "to"), ["top"]),
+            (("iez", "--log-level", "debug", "to"), ["token", "top"]),
             (("iez", "status", "--no"), ["--no-header"]),
             (("iez", "top", "--s"), ["--since", "--sort"]),
             (("iez", "top", "--sort", "r"), ["rate", "read"]),
