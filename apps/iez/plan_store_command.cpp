@@ -20,6 +20,8 @@
 #include "plan/plan_reader.hpp"
 #include "runs/compile_plan.hpp"
 #include "runs/model_text.hpp"
+#include "runs/planner.hpp"
+#include "runs/remote_plan.hpp"
 #include "runs/run_folder.hpp"
 #include "runs/run_life.hpp"
 #include "store/store.hpp"
@@ -342,6 +344,7 @@ Result<void> run_plan_expire(const PlanExpireOptions& options, Context& context)
   if (options.application.empty() && !options.older_than) {
     return fail(Errc::invalid_argument, "expire: expected an application, or --older-than TIME for all");
   }
+  IEZ_TRY(const auto settings, config::load_settings(config::default_sources()));
   IEZ_TRY(const auto opened, open_known_store(options.store, context));
   std::vector<store::Application> applications;
   if (!options.application.empty()) {
@@ -362,6 +365,7 @@ Result<void> run_plan_expire(const PlanExpireOptions& options, Context& context)
       if (allocation.made_ns >= before || allocation.planned + allocation.created == 0) continue;
       IEZ_TRY(const std::uint64_t changed, opened->set_states(allocation.id, store::PlanState::expired));
       expired += changed;
+      if (allocation.planner != runs::kLocalPlanner) runs::take_back(settings, allocation.plan);
     }
     if (expired == 0) continue;
     rows += expired;

@@ -151,9 +151,7 @@ Result<void> GlobalView::set_cluster(model::Cluster cluster, std::vector<OstInde
   known.stale = std::move(stale);
   known.cluster = std::move(cluster);
   const Sums& sums = sums_[known.cluster.name];
-  for (std::uint32_t ost = 0; ost < sums.reserved.size(); ++ost) {
-    if (sums.reserved[ost] > 0) refresh(known, sums, ost);
-  }
+  for (std::uint32_t ost = 0; ost < std::max(sums.reserved.size(), sums.freed.size()); ++ost) refresh(known, sums, ost);
   std::string name = known.cluster.name;
   file_systems_.insert_or_assign(std::move(name), std::move(known));
   return {};
@@ -175,26 +173,33 @@ Result<std::string> GlobalView::resolve(const std::string& file_system) const {
                                                  text::printable(file_system), fmt::join(file_systems(), ", ")));
 }
 
-// What the target offers to plans to come.
+// What the target offers to plans to come. What pending plans will replace is not used any more when they are written, but it is
+// no room for others until then.
 void GlobalView::refresh(FileSystem& known, const Sums& sums, std::uint32_t ost) {
   if (ost >= known.place.size() || known.place[ost] == kNone) return;
   const placement::Target& base = known.base.targets[known.place[ost]];
   placement::Target& target = known.table.targets[known.place[ost]];
   const Bytes reserved{ost < sums.reserved.size() ? sums.reserved[ost] : 0};
   target.reserved = reserved;
-  target.used = base.used + reserved;
+  target.used = base.used - replaced(known, sums, ost) + reserved;
   target.available = base.available - std::min(base.available, reserved);
   target.exclusion =
       base.exclusion == placement::Exclusion::none && target.available.count == 0 ? placement::Exclusion::full : base.exclusion;
 }
 
-void GlobalView::free_for(FileSystem& known, std::span<const api::FreedBytes> freed) const {
+// By pending plans; nobody frees what was never written.
+Bytes GlobalView::replaced(const FileSystem& known, const Sums& sums, std::uint32_t ost) {
+  const Bytes used = known.base.targets[known.place[ost]].used;
+  return std::min(used, Bytes{ost < sums.freed.size() ? sums.freed[ost] : 0});
+}
+
+void GlobalView::free_for(FileSystem& known, const Sums& sums, std::span<const api::FreedBytes> freed) {
   for (const api::FreedBytes& row : freed) {
     if (row.ost >= known.place.size() || known.place[row.ost] == kNone) continue;
     const placement::Target& base = known.base.targets[known.place[row.ost]];
     placement::Target& target = known.table.targets[known.place[row.ost]];
-    const Bytes bytes{std::min(row.bytes, base.used.count)};  // nobody frees what was never written
-    target.used = target.used - std::min(target.used, bytes);
+    const Bytes bytes{std::min(row.bytes, base.used.count)};
+    target.used = target.used - std::min(base.used - replaced(known, sums, row.ost), bytes);
     target.available = std::min(target.capacity, target.available + bytes);
     if (target.exclusion == placement::Exclusion::full && target.available.count > 0)
       target.exclusion = placement::Exclusion::none;
@@ -212,7 +217,7 @@ Result<StoredPlan> GlobalView::plan(const api::PlanRequest& request, std::string
   out.expires_ns = now_ns + ttl_ns;
   out.weights = !request.spread.empty();
   out.freed = request.freed;
-  free_for(known, request.freed);
+  free_for(known, sums, request.freed);
   const auto undo_freed = [&] {
     for (const api::FreedBytes& row : request.freed) refresh(known, sums, row.ost);
   };
@@ -285,6 +290,7 @@ void GlobalView::account(const StoredPlan& plan, bool add) {
   for (const api::FreedBytes& row : plan.freed) at(sums.freed, row.ost) += add ? row.bytes : 0 - row.bytes;
   if (found == file_systems_.end()) return;
   for (const std::uint32_t ost : plan.osts) refresh(found->second, sums, ost);
+  for (const api::FreedBytes& row : plan.freed) refresh(found->second, sums, row.ost);
 }
 
 void GlobalView::put(std::uint64_t id, PlanPointer plan) {
@@ -377,7 +383,7 @@ Result<PlanPointer> GlobalView::mended(FileSystem& known, const StoredPlan& plan
   }
   const std::vector<placement::Request> names{{.name = plan.application}};
   const Sums& sums = sums_[plan.file_system];
-  free_for(known, plan.freed);
+  free_for(known, sums, plan.freed);
   auto anew = placement::replan(old, known.table, names, created, placement::BoundWish::none);
   for (const api::FreedBytes& row : plan.freed) refresh(known, sums, row.ost);
   if (!anew) return std::unexpected(std::move(anew).error());

@@ -2,7 +2,8 @@
 //
 // Each object of such a plan is reserved on its target; planning sees targets as they will be when all of it is written. A file
 // that was created leaves the reservations (its bytes are in telemetry then, or will be), and so does a plan that was taken
-// back. Sums are kept per target: planning costs what the request and the targets ask for, not what is pending.
+// back. Files that it will replace are taken off its targets as long as none of it was created. Sums are kept per target:
+// planning costs what the request and the targets ask for, not what is pending.
 //
 // Targets of which telemetry is old are planned around. When a target takes no objects any more, or has less room than is
 // reserved there, mend() plans what was not created anew: the newest plans move first.
@@ -98,7 +99,8 @@ class GlobalView {
 
   void account(const StoredPlan& plan, bool add);
   void refresh(FileSystem& known, const Sums& sums, std::uint32_t ost);
-  void free_for(FileSystem& known, std::span<const api::FreedBytes> freed) const;
+  static Bytes replaced(const FileSystem& known, const Sums& sums, std::uint32_t ost);
+  static void free_for(FileSystem& known, const Sums& sums, std::span<const api::FreedBytes> freed);
   bool overfull(const FileSystem& known, const Sums& sums, std::uint32_t ost) const;
   bool misplaced(const FileSystem& known, const Sums& sums, const StoredPlan& plan) const;
   Result<PlanPointer> mended(FileSystem& known, const StoredPlan& plan);

@@ -94,6 +94,27 @@ TEST(GlobalView, FreedBytesCountForTheirPlanOnly) {
   EXPECT_EQ(view.targets("lab")[0].available, Bytes{20U << 20U});
 }
 
+// Two applications that ran at once: the files of both are there, and both will be replaced.
+TEST(GlobalView, WhatPendingPlansReplaceWeighsNothing) {
+  GlobalView view(balanced());
+  model::Cluster cluster = make_cluster("lab", 1, 2, 100U << 20U);
+  for (const std::size_t ost : {0U, 1U}) cluster.osts[ost].free = cluster.osts[ost].available = Bytes{(70U - ost * 40) << 20U};
+  ASSERT_TRUE(view.set_cluster(cluster, {}));
+  api::PlanRequest first = make_request("a", 1, 10U << 20U, 1);
+  first.freed = {{0, 10U << 20U}, {1, 70U << 20U}};
+  const auto plan = view.plan(first, "u", 1, 0, kTtl);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->osts, (std::vector<std::uint32_t>{1})) << "with 20 MiB of others on the first";
+  view.put(1, std::make_shared<const StoredPlan>(*plan));
+  api::PlanRequest second = make_request("b", 1, 10U << 20U, 1);
+  second.freed = {{0, 20U << 20U}};
+  EXPECT_EQ(view.plan(second, "u", 2, 0, kTtl)->osts, (std::vector<std::uint32_t>{0})) << "the other has the first plan";
+  second.freed.clear();
+  EXPECT_EQ(view.plan(second, "u", 2, 0, kTtl)->osts, (std::vector<std::uint32_t>{1})) << "10 MiB planned against 20 MiB there";
+  view.put(1, with_created(*plan, {.files = {{.file = 0, .files = 0}}}).value());
+  EXPECT_EQ(view.plan(second, "u", 2, 0, kTtl)->osts, (std::vector<std::uint32_t>{0})) << "30 MiB against 70, as telemetry says";
+}
+
 TEST(GlobalView, MendsWhenATargetDiesOrFills) {
   GlobalView view(balanced());
   model::Cluster cluster = make_cluster("lab", 2, 3, 1U << 30U);

@@ -253,6 +253,7 @@ Result<PlanPointer> with_created(const StoredPlan& plan, const api::CreatedReque
     const std::uint64_t now = file.files == 0 ? entry.layouts : std::min<std::uint64_t>(file.files, entry.layouts);
     entry.created = std::max(entry.created, static_cast<std::uint32_t>(now));
   }
+  if (next->created() > 0) next->freed.clear();  // the run has begun: what it replaces is gone, or about to be
   const bool over = std::ranges::all_of(next->entries, [](const StoredEntry& e) { return e.created == e.layouts; });
   return over ? PlanPointer() : PlanPointer(std::move(next));
 }
