@@ -190,7 +190,6 @@ config::Settings::Serve merged(const ServeOptions& given, config::Settings::Serv
   settings.cpu_limit = given.cpu_limit.value_or(settings.cpu_limit);
   settings.memory_limit = given.memory_limit.value_or(settings.memory_limit);
   settings.rate_limit = given.rate_limit.value_or(settings.rate_limit);
-  if (!given.pull.empty()) settings.pull = given.pull;
   return settings;
 }
 

@@ -83,9 +83,9 @@ Result<void> read(const TableReader& table, Settings::Store& out) {
 }
 
 Result<void> read(const TableReader& table, Settings::Serve& out) {
-  static constexpr std::array<std::string_view, 13> kKeys{
-      "listen",          "samples", "requests",  "state",        "keys",       "tokens_file", "certificate",
-      "certificate_key", "policy",  "cpu_limit", "memory_limit", "rate_limit", "pull"};
+  static constexpr std::array<std::string_view, 12> kKeys{"listen", "samples",     "requests",     "state",
+                                                          "keys",   "tokens_file", "certificate",  "certificate_key",
+                                                          "policy", "cpu_limit",   "memory_limit", "rate_limit"};
   IEZ_CHECK(table.only(kKeys));
   IEZ_CHECK(table.name_of("listen", out.listen));
   IEZ_CHECK(table.name_of("samples", out.samples));
@@ -98,8 +98,7 @@ Result<void> read(const TableReader& table, Settings::Serve& out) {
   IEZ_CHECK(table.name_of("policy", out.policy));
   IEZ_CHECK(table.number("cpu_limit", out.cpu_limit, 0, 1));
   IEZ_CHECK(table.number("memory_limit", out.memory_limit, 0, 1));
-  IEZ_CHECK(table.number("rate_limit", out.rate_limit, 0, 1e9));
-  return texts(table, "pull", out.pull);
+  return table.number("rate_limit", out.rate_limit, 0, 1e9);
 }
 
 Result<void> read(const TableReader& table, Settings::Agent& out) {

@@ -45,7 +45,6 @@ struct Settings {
     double cpu_limit = 0.7;
     double memory_limit = 0.5;
     double rate_limit = 100;        // requests of one user a second; 0: no limit
-    std::vector<std::string> pull;  // addresses of interaction databases that are asked
   } serve;
 
   struct Agent {
