@@ -16,6 +16,8 @@ namespace {
 
 constexpr std::uint64_t kStripeWorth = std::uint64_t{256} << 20U;  // bytes that are worth a stripe of their own
 constexpr std::size_t kNotedTargets = 8;
+constexpr double kEven = 1.01;        // OSTCost that is good enough
+constexpr double kWorthwhile = 0.99;  // of the OSTCost before
 
 std::string key_of(std::string_view user, std::string_view application, std::string_view file_system) {
   std::string key(user);
@@ -423,6 +425,70 @@ std::vector<PlanChange> GlobalView::mend(std::size_t most) {
       const bool better = next && *next;
       put(plan->id, better ? *next : plan);
       if (better) changes.push_back({plan, *std::move(next)});
+    }
+  }
+  return changes;
+}
+
+// REQUIRES: the plan itself is not reserved, and nothing of it was created.
+Result<PlanPointer> GlobalView::planned_anew(FileSystem& known, const StoredPlan& plan) {
+  std::vector<placement::Request> requests;
+  std::vector<std::uint64_t> bytes;
+  requests.reserve(plan.layouts.size());
+  bytes.reserve(plan.layouts.size());
+  for (const StoredLayout& layout : plan.layouts) {
+    requests.push_back({.name = plan.application,
+                        .bytes = {std::max<std::uint64_t>(1, layout.bytes)},
+                        .stripe_count = layout.stripes,
+                        .stripe_size = Bytes{layout.stripe_size},
+                        .pool = plan.pools[layout.pool],
+                        .overstripe = layout.overstriped});
+    bytes.push_back(layout.bytes);
+  }
+  const Sums& sums = sums_[plan.file_system];
+  free_for(known, sums, plan.freed);
+  auto planned = placement::plan_files(known.table, requests, *policy_, placement::BoundWish::none);
+  for (const api::FreedBytes& row : plan.freed) refresh(known, sums, row.ost);
+  if (!planned) return std::unexpected(std::move(planned).error());
+  auto next = std::make_shared<StoredPlan>(plan);
+  ++next->revision;
+  next->pools.clear();
+  for (const placement::TargetPool& pool : known.table.pools) next->pools.push_back(pool.name);
+  take_layouts(*planned, bytes, *next);
+  next->after = {planned->after.ost_cost, planned->after.oss_cost};
+  next->notes = notes_of(*planned, known.table, known.stale);
+  next->notes.emplace_back("planned anew together with another application's files");
+  return PlanPointer(std::move(next));
+}
+
+std::vector<PlanChange> GlobalView::rebalance(std::int64_t since_ns) {
+  std::vector<PlanChange> changes;
+  for (auto& [name, known] : file_systems_) {
+    std::vector<PlanPointer> recent;
+    for (const auto& [id, plan] : plans_) {
+      if (plan->file_system == name && plan->made_ns >= since_ns && plan->layouts.size() <= kRebalanced && plan->created() == 0) {
+        recent.push_back(plan);
+      }
+    }
+    if (recent.size() < 2) continue;
+    std::ranges::sort(recent, {}, [](const PlanPointer& plan) { return std::pair(plan->made_ns, plan->id); });
+    if (recent.size() > kTogether) recent.erase(recent.begin(), recent.end() - kTogether);
+    const auto cost = [&known] {
+      return placement::balance(known.table, std::vector<Bytes>(known.table.targets.size())).ost_cost;
+    };
+    double before = cost();
+    for (const PlanPointer& plan : recent) {
+      if (before <= kEven) break;
+      put(plan->id, nullptr);
+      const auto next = planned_anew(known, *plan);
+      if (next) put(plan->id, *next);
+      const double after = next ? cost() : before;
+      if (after < before * kWorthwhile) {
+        changes.push_back({plan, *next});
+        before = after;
+      } else {
+        put(plan->id, plan);
+      }
     }
   }
   return changes;

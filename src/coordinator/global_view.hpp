@@ -6,7 +6,8 @@
 // planning costs what the request and the targets ask for, not what is pending.
 //
 // Targets of which telemetry is old are planned around. When a target takes no objects any more, or has less room than is
-// reserved there, mend() plans what was not created anew: the newest plans move first.
+// reserved there, mend() plans what was not created anew: the newest plans move first. rebalance() does so for applications that
+// come at once.
 //
 // No input or output, no clock: times come as arguments. Thread safety: none.
 #pragma once
@@ -75,6 +76,13 @@ class GlobalView {
   // Plans that were mended, in place already; the caller makes it last, or puts them back. At most so many.
   std::vector<PlanChange> mend(std::size_t most);
 
+  // Plans of several applications that were made one after the other, each without knowing of those to come: where planning one
+  // of them anew makes the targets more even, it is. Looks at the last kTogether made since then of which nothing was created and
+  // that have at most kRebalanced files. In place already, as with mend().
+  static constexpr std::size_t kTogether = 8;
+  static constexpr std::size_t kRebalanced = 10'000;
+  std::vector<PlanChange> rebalance(std::int64_t since_ns);
+
   [[nodiscard]] Result<std::vector<api::OstWeight>> weights(const std::string& file_system) const;
 
   Bytes reserved(const std::string& file_system, OstIndex ost) const;
@@ -104,6 +112,7 @@ class GlobalView {
   bool overfull(const FileSystem& known, const Sums& sums, std::uint32_t ost) const;
   bool misplaced(const FileSystem& known, const Sums& sums, const StoredPlan& plan) const;
   Result<PlanPointer> mended(FileSystem& known, const StoredPlan& plan);
+  Result<PlanPointer> planned_anew(FileSystem& known, const StoredPlan& plan);
 
   std::unique_ptr<placement::Policy> policy_;
   std::map<std::string, FileSystem, std::less<>> file_systems_;

@@ -1,6 +1,7 @@
 #include "coordinator/global_view.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include <gtest/gtest.h>
 
@@ -113,6 +114,43 @@ TEST(GlobalView, WhatPendingPlansReplaceWeighsNothing) {
   EXPECT_EQ(view.plan(second, "u", 2, 0, kTtl)->osts, (std::vector<std::uint32_t>{1})) << "10 MiB planned against 20 MiB there";
   view.put(1, with_created(*plan, {.files = {{.file = 0, .files = 0}}}).value());
   EXPECT_EQ(view.plan(second, "u", 2, 0, kTtl)->osts, (std::vector<std::uint32_t>{0})) << "30 MiB against 70, as telemetry says";
+}
+
+TEST(GlobalView, ApplicationsThatComeAtOnceArePlannedTogether) {
+  GlobalView view(balanced());
+  model::Cluster cluster = make_cluster("lab", 1, 4, 1U << 30U);
+  // Files of the second application, which the first one is planned around, and which will be replaced.
+  cluster.osts[0].free = cluster.osts[0].available = Bytes{(1U << 30U) - (100U << 20U)};
+  ASSERT_TRUE(view.set_cluster(cluster, {}));
+  const auto first = view.plan(make_request("a", 3, 100U << 20U, 1), "u", 1, 10, kTtl);
+  ASSERT_TRUE(first);
+  EXPECT_EQ(std::ranges::count(first->osts, 0U), 0);
+  view.put(1, std::make_shared<const StoredPlan>(*first));
+  EXPECT_TRUE(view.rebalance(0).empty()) << "alone";
+  api::PlanRequest request = make_request("b", 2, 100U << 20U, 2);
+  request.freed = {{0, 100U << 20U}};
+  const auto second = view.plan(request, "u", 2, 20, kTtl);
+  ASSERT_TRUE(second);
+  view.put(2, std::make_shared<const StoredPlan>(*second));
+  EXPECT_TRUE(view.rebalance(15).empty()) << "the first one was made long ago";
+  const auto changes = view.rebalance(0);
+  std::map<std::uint32_t, std::uint64_t> load;
+  for (const auto& [id, plan] : view.plans()) {
+    for (const StoredLayout& layout : plan->layouts) {
+      for (const std::uint32_t ost : plan->osts_of(layout)) load[ost] += layout.object_bytes;
+    }
+  }
+  std::uint64_t most = 0;
+  for (const auto& [ost, bytes] : load) {
+    most = std::max(most, bytes);
+    EXPECT_EQ(view.reserved("lab", {ost}), Bytes{bytes});
+  }
+  EXPECT_LE(most, 150U << 20U) << "500 MiB on four targets, in pieces of 100 and 50";
+  for (const PlanChange& change : changes) {
+    EXPECT_EQ(change.after->revision, change.before->revision + 1);
+    EXPECT_EQ(change.after->entries, change.before->entries);
+  }
+  EXPECT_TRUE(view.rebalance(0).empty()) << "it comes to rest";
 }
 
 TEST(GlobalView, MendsWhenATargetDiesOrFills) {

@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::uint64_t kSearch = 10'000;
 constexpr std::size_t kMendedAtOnce = 1000;
+constexpr std::int64_t kAtOnce = 60'000'000'000;  // plans made within it belong to applications that run side by side
 constexpr std::size_t kDrainedAtOnce = 100;
 constexpr std::uint64_t kRetryAfter = 2;
 constexpr std::int64_t kWaitForTelemetry = std::int64_t{3600} * 1'000'000'000;
@@ -408,6 +409,12 @@ void Service::tick() {
   for (PlanChange& mended : view_->mend(kMendedAtOnce)) {
     log_.info("plan mended", {{"plan", id_text(mended.after->id)}, {"application", mended.after->application}});
     changes.push_back({.id = mended.after->id, .plan_before = mended.before, .plan_after = mended.after});
+  }
+  if (changes.size() == expired) {
+    for (PlanChange& moved : view_->rebalance(now - kAtOnce)) {
+      log_.info("plan made more even", {{"plan", id_text(moved.after->id)}, {"application", moved.after->application}});
+      changes.push_back({.id = moved.after->id, .plan_before = moved.before, .plan_after = moved.after});
+    }
   }
   const std::size_t mended = changes.size() - expired;
   if (!changes.empty() && !commit(lock, std::move(changes))) {
