@@ -24,8 +24,8 @@ struct ServeOptions {
   std::optional<double> memory_limit;
   std::optional<double> rate_limit;
   std::vector<std::string> roots;  // parameters that are read here, without an agent
-  bool no_agents = false;  // listen to none
-  bool fast = false;       // commits outlive the process, not the machine
+  bool no_agents = false;          // listen to none
+  bool fast = false;               // commits outlive the process, not the machine
   bool json = false;
 };
 

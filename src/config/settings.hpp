@@ -44,7 +44,7 @@ struct Settings {
     std::string policy = "balanced";
     double cpu_limit = 0.7;
     double memory_limit = 0.5;
-    double rate_limit = 100;        // requests of one user a second; 0: no limit
+    double rate_limit = 100;  // requests of one user a second; 0: no limit
   } serve;
 
   struct Agent {
