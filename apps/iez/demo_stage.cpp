@@ -19,6 +19,7 @@
 
 #include <fmt/format.h>
 
+#include "base/exec_strings.hpp"
 #include "base/text.hpp"
 #include "command.hpp"
 #include "input/parse_report.hpp"
@@ -69,10 +70,10 @@ void redirect(const std::string& path, int to) {
 
 // The process ends when this one does.
 Result<pid_t> spawn(Spawn what) {
-  std::vector<char*> arguments;
-  arguments.reserve(what.words.size() + 1);
-  for (std::string& word : what.words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
+  ExecStrings words(std::move(what.words));
+  ExecStrings environment = environment_with(what.environment);
+  char* const* const arguments = words.get();
+  char* const* const variables = environment.get();
   const pid_t parent = ::getpid();
   const pid_t pid = ::fork();
   if (pid < 0) return fail_errno(errno, "fork");
@@ -83,8 +84,7 @@ Result<pid_t> spawn(Spawn what) {
   redirect(what.output, STDOUT_FILENO);
   redirect(what.talk, STDERR_FILENO);
   if (!what.folder.empty() && ::chdir(what.folder.c_str()) != 0) ::_exit(kCannotStart);
-  for (const auto& [name, value] : what.environment) ::setenv(name.c_str(), value.c_str(), 1);
-  ::execv(arguments[0], arguments.data());
+  ::execve(arguments[0], arguments, variables);
   ::_exit(kCannotStart);
 }
 

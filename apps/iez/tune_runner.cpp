@@ -16,6 +16,8 @@
 
 #include <fmt/format.h>
 
+#include "base/exec_strings.hpp"
+
 namespace iez::cli {
 
 namespace {
@@ -52,33 +54,6 @@ Result<Pipe> make_pipe() {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return fail_errno(errno, "pipe");
   return Pipe{.read = Descriptor(ends[0]), .write = Descriptor(ends[1])};
-}
-
-// What exec takes, made before fork: nothing may be allocated behind it.
-class Strings {
- public:
-  void add(std::string text) { texts_.push_back(std::move(text)); }
-  char* const* get() {
-    pointers_.clear();
-    for (std::string& text : texts_) pointers_.push_back(text.data());
-    pointers_.push_back(nullptr);
-    return pointers_.data();
-  }
-
- private:
-  std::vector<std::string> texts_;
-  std::vector<char*> pointers_;
-};
-
-Strings environment_with(const std::vector<std::pair<std::string, std::string>>& added) {
-  Strings all;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view text = *entry;
-    const bool replaced = std::ranges::any_of(added, [&](const auto& one) { return text.starts_with(one.first + '='); });
-    if (!replaced) all.add(std::string(text));
-  }
-  for (const auto& [name, value] : added) all.add(fmt::format("{}={}", name, value));
-  return all;
 }
 
 // In the child: async-signal-safe calls only.
@@ -204,9 +179,8 @@ Result<CommandRunner::Child> CommandRunner::start(const RunRequest& request) con
   IEZ_ASSERT(!request.arguments.empty());
   IEZ_TRY(Pipe output, make_pipe());
   IEZ_TRY(Pipe problem, make_pipe());
-  Strings arguments;
-  for (const std::string& argument : request.arguments) arguments.add(argument);
-  Strings environment = environment_with(request.environment);
+  ExecStrings arguments(request.arguments);
+  ExecStrings environment = environment_with(request.environment);
   char* const* const argument_list = arguments.get();
   char* const* const environment_list = environment.get();
   const pid_t parent = ::getpid();

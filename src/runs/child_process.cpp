@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include "base/exec_strings.hpp"
 #include "input/byte_stream.hpp"
 
 namespace iez::runs {
@@ -22,35 +23,6 @@ namespace {
 
 constexpr std::array kPassedOn{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH, SIGCONT};
 constexpr int kNotFound = 127;
-
-// What exec takes, made before fork: nothing may be allocated behind it.
-class Strings {
- public:
-  void add(std::string text) { texts_.push_back(std::move(text)); }
-  char* const* get() {
-    pointers_.clear();
-    for (std::string& text : texts_) pointers_.push_back(text.data());
-    pointers_.push_back(nullptr);
-    return pointers_.data();
-  }
-
- private:
-  std::vector<std::string> texts_;
-  std::vector<char*> pointers_;
-};
-
-Strings environment_with(const std::vector<std::pair<std::string, std::string>>& variables) {
-  Strings all;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view text = *entry;
-    const bool replaced = std::ranges::any_of(variables, [&](const auto& one) {
-      return text.size() > one.first.size() && text.starts_with(one.first) && text[one.first.size()] == '=';
-    });
-    if (!replaced) all.add(std::string(text));
-  }
-  for (const auto& [name, value] : variables) all.add(fmt::format("{}={}", name, value));
-  return all;
-}
 
 // The terminal sends to the whole group; a process sends to whom it names.
 bool sent_to_us(const siginfo_t& info) { return info.si_code == SI_USER || info.si_code == SI_QUEUE || info.si_code == SI_TKILL; }
@@ -115,9 +87,8 @@ class Signals {
 Result<Ending> run_command(const std::vector<std::string>& words,
                            const std::vector<std::pair<std::string, std::string>>& variables) {
   IEZ_ASSERT(!words.empty());
-  Strings arguments;
-  for (const std::string& word : words) arguments.add(word);
-  Strings environment = environment_with(variables);
+  ExecStrings arguments(words);
+  ExecStrings environment = environment_with(variables);
   char* const* const argument_list = arguments.get();
   char* const* const environment_list = environment.get();
   std::array<int, 2> ends{};
