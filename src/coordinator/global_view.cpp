@@ -14,7 +14,6 @@ namespace iez::coordinator {
 
 namespace {
 
-constexpr std::uint64_t kStripeWorth = std::uint64_t{256} << 20U;  // bytes that are worth a stripe of their own
 constexpr std::size_t kNotedTargets = 8;
 constexpr double kEven = 1.01;        // OSTCost that is good enough
 constexpr double kWorthwhile = 0.99;  // of the OSTCost before
@@ -28,24 +27,20 @@ std::string key_of(std::string_view user, std::string_view application, std::str
   return key;
 }
 
-// Where nobody asked for a count: one stripe for what one target writes in no time, more for large and shared files.
-std::int32_t chosen_count(const api::FileRequest& file, std::size_t usable) {
-  const std::uint64_t worth = (std::max(file.bytes, file.high) + kStripeWorth - 1) / kStripeWorth;
-  const std::uint64_t count = file.shared ? std::clamp<std::uint64_t>(worth, 4, 32) : std::clamp<std::uint64_t>(worth, 1, 8);
-  return static_cast<std::int32_t>(std::max<std::uint64_t>(1, std::min<std::uint64_t>(count, usable)));
-}
-
 struct Expanded {
   std::vector<placement::Request> requests;
   std::vector<std::uint32_t> file;  // per request
 };
 
-Expanded expand(const api::PlanRequest& request, std::size_t usable, bool with_high) {
+Expanded expand(const api::PlanRequest& request, bool with_high) {
   Expanded out;
   for (std::uint32_t i = 0; i < request.files.size(); ++i) {
     const api::FileRequest& file = request.files[i];
     placement::Request one{.name = file.name, .bytes = {with_high ? std::max(file.bytes, file.high) : file.bytes}};
-    one.stripe_count = file.stripe_count == 0 ? chosen_count(file, usable) : file.stripe_count;
+    one.stripe_count = file.stripe_count;
+    if (one.stripe_count == 0) {
+      one.stripe_count = static_cast<std::int32_t>(placement::usual_stripe_count({std::max(file.bytes, file.high)}, file.shared));
+    }
     if (file.stripe_size != 0) one.stripe_size = Bytes{file.stripe_size};
     one.pool = file.pool;
     if (file.files == 1) {
@@ -223,13 +218,12 @@ Result<StoredPlan> GlobalView::plan(const api::PlanRequest& request, std::string
   const auto undo_freed = [&] {
     for (const api::FreedBytes& row : request.freed) refresh(known, sums, row.ost);
   };
-  const std::size_t usable = usable_targets(name);
   std::optional<Result<placement::Plan>> planned;
   Expanded expanded;
   const bool high = any_high(request);
   for (const bool with_high : {false, true}) {
     if (with_high && !high) break;
-    expanded = expand(request, usable, with_high);
+    expanded = expand(request, with_high);
     planned = placement::plan_files(known.table, expanded.requests, *policy_, placement::BoundWish::none);
     if (!*planned || !high || with_high) break;
     // Sizes as expected decide where; but what is reserved must fit, too.

@@ -42,6 +42,12 @@ Bytes largest_object(Bytes bytes, Bytes stripe_size, std::uint32_t count) {
   return {rounds * stripe_size.count + rest};
 }
 
+std::uint32_t usual_stripe_count(Bytes bytes, bool shared) {
+  if (bytes > Bytes::gib(1)) return 4;
+  if (bytes > Bytes::mib(256) || (shared && bytes >= Bytes::mib(64))) return 2;
+  return 1;
+}
+
 Stripes choose_stripes(Bytes bytes, std::uint32_t count, Bytes end) {
   const std::uint64_t each = divide_up(bytes.count, count);
   Stripes best;

@@ -22,6 +22,10 @@ struct Stripes {
   Bytes object_bytes;       // of the largest object
 };
 
+// Stripes of a file for which nobody asked for a number: 1 up to 256 MiB, 2 up to 1 GiB, then 4; of a file that several processes
+// write at least 2 from 64 MiB on.
+std::uint32_t usual_stripe_count(Bytes bytes, bool shared);
+
 // A stripe size of a few MiB, multiple of 64 KiB, for which the largest object is smallest: whole MiB and near 4 MiB among
 // equals. A file too small to give each object 64 KiB gets fewer objects. Lustre wants the end of a component to be a multiple of
 // its stripe size: `end` is that end, or 0 for none. REQUIRES: bytes > 0, 1 <= count <= 2000, end a multiple of 64 KiB.

@@ -26,6 +26,15 @@ Bytes dealt(Bytes bytes, Bytes stripe_size, std::uint32_t count) {
   return {most};
 }
 
+TEST(StripeCount, OfFilesForWhichNobodyAsked) {
+  EXPECT_EQ(usual_stripe_count(Bytes::mib(1), false), 1U);
+  EXPECT_EQ(usual_stripe_count(Bytes::mib(64), false), 1U);
+  EXPECT_EQ(usual_stripe_count(Bytes::mib(64), true), 2U);
+  EXPECT_EQ(usual_stripe_count(Bytes::mib(512), false), 2U);
+  EXPECT_EQ(usual_stripe_count(Bytes::gib(1), true), 2U);
+  EXPECT_EQ(usual_stripe_count(Bytes::gib(2), false), 4U);
+}
+
 TEST(PublishedMethods, GrowthOfTheSampleFile) {
   EXPECT_EQ(method_two(kHacc, 8), Bytes{767 * 131'072});
   EXPECT_EQ(Bytes{8 * method_two(kHacc, 8).count - kHacc.count}, Bytes::kib(832));

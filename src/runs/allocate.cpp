@@ -79,12 +79,6 @@ std::uint32_t usual_count(const placement::Plan& plan) {
 
 }  // namespace
 
-std::uint32_t stripe_count_for(Bytes bytes, bool shared) {
-  if (bytes > Bytes::gib(1)) return 4;
-  if (bytes > Bytes::mib(256) || (shared && bytes >= Bytes::mib(64))) return 2;
-  return 1;
-}
-
 void add_objects(Bytes bytes, Bytes stripe_size, std::span<const OstIndex> osts, std::vector<placement::Reservation>& to) {
   if (osts.empty() || bytes.count == 0) return;
   const Bytes size = stripe_size.count == 0 ? model::kStripeAlignment : stripe_size;
@@ -116,8 +110,8 @@ Result<PlannedRows> plan_rows(const store::Prediction& prediction, std::span<con
     placement::Request request;
     request.name = row.name;
     request.bytes = std::max({row.bytes, row.high, Bytes{1}});
-    request.stripe_count =
-        static_cast<std::int32_t>(row.stripe_count != 0 ? row.stripe_count : stripe_count_for(row.bytes, row.shared));
+    request.stripe_count = static_cast<std::int32_t>(
+        row.stripe_count != 0 ? row.stripe_count : placement::usual_stripe_count(row.bytes, row.shared));
     if (row.stripe_size.count != 0) request.stripe_size = row.stripe_size;
     // Each file of a pattern is one of its own.
     for (std::uint64_t i = 0; i < row.files; ++i) {

@@ -23,10 +23,6 @@ namespace iez::runs {
 
 inline constexpr std::uint64_t kMaxLocalFiles = 1'000'000;
 
-// Stripes of a file whose count is not known: 1 up to 256 MiB, 2 up to 1 GiB, then 4; of a file that several ranks write at least
-// 2 from 64 MiB on.
-std::uint32_t stripe_count_for(Bytes bytes, bool shared);
-
 // Bytes that a file of this layout has on each OST, all objects as large as the largest.
 void add_objects(Bytes bytes, Bytes stripe_size, std::span<const OstIndex> osts, std::vector<placement::Reservation>& to);
 

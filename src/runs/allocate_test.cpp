@@ -113,14 +113,6 @@ TEST(Allocate, PatternsGetALayoutForEachFile) {
   EXPECT_EQ(plan_rows(prediction, all_rows(prediction), {.cluster = cluster}).error().code, Errc::limit);
 }
 
-TEST(Allocate, CountsOfUnknownFiles) {
-  EXPECT_EQ(stripe_count_for(Bytes::mib(1), false), 1U);
-  EXPECT_EQ(stripe_count_for(Bytes::mib(64), false), 1U);
-  EXPECT_EQ(stripe_count_for(Bytes::mib(64), true), 2U);
-  EXPECT_EQ(stripe_count_for(Bytes::mib(512), false), 2U);
-  EXPECT_EQ(stripe_count_for(Bytes::gib(2), false), 4U);
-}
-
 TEST(Allocate, FoldersOfNames) {
   const std::vector<std::string> names{"/s/a/1", "/s/a/2", "/s/a/deep/3", "/s/b/1", "/x", "/s/{run*}/y"};
   EXPECT_EQ(spread_folders(names), (std::vector<std::string>{"/s/a/", "/s/b/"}));
