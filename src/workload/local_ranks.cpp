@@ -107,7 +107,7 @@ class Family {
       for (std::size_t i = 0; i < children_.size(); ++i) {
         std::string answer(1, kMeet);
         if (i == 0) answer.append(all);
-        IEZ_CHECK(send_packet(children_[i].socket.get(), answer));
+        if (const auto sent = send_packet(children_[i].socket.get(), answer); !sent) return gone(i, sent.error());
       }
     }
     return {};
@@ -146,12 +146,19 @@ class Family {
   Result<std::size_t> next_packet(std::size_t index, std::string& all) {
     Child& child = children_[index];
     const auto received = receive(child.socket.get(), kMostText);
-    if (!received) return std::unexpected(received.error());
+    if (!received) return std::unexpected(gone(index, received.error()).error());
     const std::string_view packet = *received;
     if (packet.empty()) return ended(index);
     if (packet[0] == kGiveUp) return fail(Errc::io, fmt::format("process {}: {}", index, text::printable(packet.substr(1))));
     all.append(packet.substr(1));
     return 1;
+  }
+
+  // A child whose socket is broken in the middle of a meeting: how it ended says more than the socket does.
+  Result<void> gone(std::size_t index, const Error& broken) {
+    if (broken.os_errno != EPIPE && broken.os_errno != ECONNRESET) return std::unexpected(broken);
+    IEZ_CHECK(ended(index));
+    return fail(Errc::io, fmt::format("process {} ended before the others", index));
   }
 
   Result<std::size_t> ended(std::size_t index) {

@@ -128,15 +128,18 @@ class Workload(FolderCase):
         self.wait(lambda: not processes_in(name))
 
     def test_killed_process_ends_the_workload(self):
-        name = self.folder / "endless"
-        with subprocess.Popen([IEZ, "workload", "ior", "-o", name, "-F", "-n", "3", "-b", "64M", "-i", "1000"],
-                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
-            self.wait(lambda: len(processes_in(name)) == 4)
-            os.kill(next(pid for pid in processes_in(name) if pid != process.pid), signal.SIGKILL)
-            _, talk = process.communicate(timeout=60)
-            self.assertEqual(process.returncode, 1)
-        self.assertIn("signal 9", talk)
-        self.assertEqual(processes_in(name), [])
+        # Small blocks: the processes meet all the time, so that the death is met while the parent reads, and while it writes.
+        for turn, block in enumerate(["64M"] + ["64K"] * 9):
+            name = self.folder / f"endless{turn}"
+            with self.subTest(turn=turn), \
+                    subprocess.Popen([IEZ, "workload", "ior", "-o", name, "-F", "-n", "3", "-b", block, "-t", "64K", "-i", "1000"],
+                                     stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+                self.wait(lambda name=name: len(processes_in(name)) == 4)
+                os.kill(max(processes_in(name)), signal.SIGKILL)
+                _, talk = process.communicate(timeout=60)
+                self.assertEqual(process.returncode, 1)
+                self.assertIn("was ended by signal 9", talk)
+                self.assertEqual(processes_in(name), [])
 
     def wait(self, condition):
         limit = time.monotonic() + 60
