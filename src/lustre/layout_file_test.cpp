@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -60,6 +61,7 @@ class FakeFileSystem {
   FileSystemKind kind = FileSystemKind::lustre;
   std::map<std::string, File> files;
   std::function<void()> before_setting;  // another client, between create and layout
+  bool other_client = false;             // who opens now does not see the delayed opens of the first
   bool keeps_async = false;
   int mknod_errno = 0;
   int calls = 0;  // that go to the metadata server
@@ -146,7 +148,7 @@ class FakeFileSystem {
     if (existed && writes && (files[path].mode & 0200U) == 0) return fail_with(EACCES);
     if (existed && (flags & O_TRUNC) != 0) files[path].data.clear();
     const bool delay = kind == FileSystemKind::lustre && (flags & abi::kOpenDelayCreate) == abi::kOpenDelayCreate;
-    if (writes && !delay && !delayed_open_of(path)) instantiate(path);
+    if (writes && !delay && (other_client || !delayed_open_of(path))) instantiate(path);
     return add_descriptor(path, flags);
   }
 
@@ -243,12 +245,32 @@ const LayoutCalls& FakeFileSystem::table() {
   return kTable;
 }
 
+constexpr int kCreate = O_CREAT | O_WRONLY | O_TRUNC;
+
 class SetLayout : public testing::Test {
  protected:
   LayoutResult open(const std::string& path, int flags, const ByteVector& request, mode_t mode = 0644) const {
     return open_with_layout(FakeFileSystem::table(), fs_.kind,
                             {.dirfd = AT_FDCWD, .path = path.c_str(), .flags = flags, .mode = mode},
                             {.bytes = request.data(), .size = request.size()});
+  }
+
+  // A second creator of the same plan comes between creation and layout of the first.
+  void expect_one_layout_for_two() {
+    const ByteVector request = request_for({3, 1});
+    LayoutResult second{};
+    fs_.before_setting = [&] {
+      if (std::exchange(fs_.other_client, true)) return;
+      second = open("a", kCreate, request);
+      fs_.other_client = false;
+    };
+    const LayoutResult first = open("a", kCreate, request);
+    EXPECT_EQ(first.outcome, LayoutOutcome::applied) << "of the two, its creator counts it";
+    EXPECT_EQ(second.outcome, LayoutOutcome::exists);
+    EXPECT_EQ(osts_of("a"), (std::vector<std::uint32_t>{3, 1}));
+    EXPECT_EQ(fs_.write(first.fd, "x"), 0);
+    EXPECT_EQ(fs_.write(second.fd, "x"), 0);
+    EXPECT_EQ(fs_.open_descriptors(), 2U);
   }
 
   // The OSTs of a plain file, in order.
@@ -266,8 +288,6 @@ class SetLayoutInLab : public SetLayout {
  protected:
   SetLayoutInLab() { fs_.kind = FileSystemKind::lab; }
 };
-
-constexpr int kCreate = O_CREAT | O_WRONLY | O_TRUNC;
 
 TEST_F(SetLayout, NewFileGetsItForOneCallMore) {
   errno = ESRCH;
@@ -348,6 +368,18 @@ TEST_F(SetLayout, AnotherClientWasFirst) {
   const LayoutResult result = open("a", kCreate, request_for({1}));
   EXPECT_EQ(result.outcome, LayoutOutcome::already_has_layout);
   EXPECT_EQ(result.layout_errno, EEXIST);
+  EXPECT_EQ(fs_.write(result.fd, "x"), 0);
+}
+
+TEST_F(SetLayout, CreatorsOfOneFileHelpEachOther) { expect_one_layout_for_two(); }
+
+TEST_F(SetLayoutInLab, CreatorsOfOneFileHelpEachOther) { expect_one_layout_for_two(); }
+
+TEST_F(SetLayout, RefusedHelpIsNoHarm) {
+  fs_.files["bare"] = {};
+  const LayoutResult result = open("bare", kCreate, request_for({77}));
+  EXPECT_EQ(result.outcome, LayoutOutcome::exists);
+  EXPECT_EQ(osts_of("bare"), std::vector<std::uint32_t>{0});
   EXPECT_EQ(fs_.write(result.fd, "x"), 0);
 }
 

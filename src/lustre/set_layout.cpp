@@ -41,11 +41,45 @@ LayoutResult open_plainly(const LayoutCalls& calls, const OpenArguments& to, Lay
   return opened(calls.openat(to.dirfd, to.path, to.flags, to.mode), outcome, layout_errno);
 }
 
+// "/proc/self/fd/N": reaches what an O_PATH descriptor holds, for calls that have no dirfd.
+class ProcPath {
+ public:
+  explicit ProcPath(int fd) {
+    std::memcpy(text_, kPrefix, sizeof(kPrefix) - 1);
+    char digits[12];
+    std::size_t count = 0;
+    for (int rest = fd; count == 0 || rest != 0; rest /= 10) digits[count++] = static_cast<char>('0' + rest % 10);
+    char* end = text_ + sizeof(kPrefix) - 1;
+    while (count != 0) *end++ = digits[--count];
+    *end = '\0';
+  }
+  const char* c_str() const { return text_; }
+
+ private:
+  static constexpr char kPrefix[] = "/proc/self/fd/";
+  char text_[sizeof(kPrefix) + 12];
+};
+
+// Another process made the file a moment ago and is about to set its layout, or never will: a plain open for writing now would
+// give it the default one. All who follow one plan ask for the same layout, so whoever is first may set it; to the others it says
+// 0 and changes nothing. A file that has its layout is not touched.
+void set_for_creator(const LayoutCalls& calls, const OpenArguments& to, const LayoutRequest& request) {
+  if ((to.flags & O_ACCMODE) == O_RDONLY) return;
+  const int node = calls.openat(to.dirfd, to.path, kForOwnNode, 0);
+  if (node < 0) return;
+  const ProcPath path(node);
+  if (calls.getxattr(path.c_str(), abi::kXattrName, nullptr, 0) < 0 && errno == ENODATA) {
+    calls.setxattr(path.c_str(), abi::kXattrName, request.bytes, request.size);
+  }
+  calls.close(node);
+}
+
 // The exclusive create failed: the caller gets whatever its own open gives, be it the existing file or the very same errno.
-LayoutResult not_created(const LayoutCalls& calls, const OpenArguments& to) {
+LayoutResult not_created(const LayoutCalls& calls, const OpenArguments& to, const LayoutRequest& request) {
   const int reason = errno;
   if (reason != EEXIST) return open_plainly(calls, to, LayoutOutcome::refused, reason);
   if ((to.flags & O_EXCL) != 0) return opened(-1, LayoutOutcome::open_failed);
+  set_for_creator(calls, to, request);
   return open_plainly(calls, to, LayoutOutcome::exists);
 }
 
@@ -70,6 +104,26 @@ LayoutResult open_own_or_anew(const LayoutCalls& calls, const OpenArguments& to,
   return open_plainly(calls, to, LayoutOutcome::refused, layout_errno != 0 ? layout_errno : reason);
 }
 
+// ---- Reading back ----
+
+// 0, or the errno for which the node has not the layout that was asked for.
+int compare_in(const LayoutCalls& calls, const char* node, const LayoutRequest& request, void* room, std::size_t room_size) {
+  const ssize_t size = calls.getxattr(node, abi::kXattrName, room, room_size);
+  if (size < 0) return errno == ERANGE ? 0 : errno;
+  return layout_answers_request(request, room, static_cast<std::size_t>(size)) ? 0 : EEXIST;
+}
+
+// Apart, so that only those who bring no room pay for it with their stack.
+[[gnu::noinline]] int compare_on_stack(const LayoutCalls& calls, const char* node, const LayoutRequest& request) {
+  std::byte found[kReadBackSize];
+  return compare_in(calls, node, request, found, sizeof(found));
+}
+
+int compare(const LayoutCalls& calls, const char* node, const LayoutRequest& request) {
+  if (request.room == nullptr) return compare_on_stack(calls, node, request);
+  return compare_in(calls, node, request, request.room, kReadBackSize);
+}
+
 // ---- Lustre ----
 
 // On Lustre O_ASYNC does not survive the delayed open; where it does, a signal would follow every write.
@@ -80,10 +134,11 @@ void drop_async(const LayoutCalls& calls, int fd) {
 
 LayoutResult open_on_lustre(const LayoutCalls& calls, const OpenArguments& to, const LayoutRequest& request) {
   const int fd = calls.openat(to.dirfd, to.path, to.flags | O_EXCL | abi::kOpenDelayCreate, to.mode);
-  if (fd < 0) return not_created(calls, to);
+  if (fd < 0) return not_created(calls, to, request);
   const int set = is_composite(request) ? calls.fsetxattr(fd, abi::kXattrName, request.bytes, request.size)
                                         : calls.ioctl(fd, abi::kIocSetStripe, request.bytes);
-  const int reason = set == 0 ? 0 : errno;
+  int reason = set == 0 ? 0 : errno;
+  if (reason == EEXIST) reason = compare(calls, ProcPath(fd).c_str(), request) == 0 ? 0 : EEXIST;
   if (reason == 0 || reason == EEXIST) {
     if ((to.flags & O_ASYNC) == 0) drop_async(calls, fd);
     return opened(fd, reason == 0 ? LayoutOutcome::applied : LayoutOutcome::already_has_layout, reason);
@@ -95,42 +150,9 @@ LayoutResult open_on_lustre(const LayoutCalls& calls, const OpenArguments& to, c
 
 // ---- Lab ----
 
-// "/proc/self/fd/N": reaches what an O_PATH descriptor holds, for calls that have no dirfd.
-class ProcPath {
- public:
-  explicit ProcPath(int fd) {
-    std::memcpy(text_, kPrefix, sizeof(kPrefix) - 1);
-    char digits[12];
-    std::size_t count = 0;
-    for (int rest = fd; count == 0 || rest != 0; rest /= 10) digits[count++] = static_cast<char>('0' + rest % 10);
-    char* end = text_ + sizeof(kPrefix) - 1;
-    while (count != 0) *end++ = digits[--count];
-    *end = '\0';
-  }
-  const char* c_str() const { return text_; }
-
- private:
-  static constexpr char kPrefix[] = "/proc/self/fd/";
-  char text_[sizeof(kPrefix) + 12];
-};
-
-// 0, or the errno for which the node has not the layout that was asked for.
-int compare_with(const LayoutCalls& calls, const char* node, const LayoutRequest& request, void* room, std::size_t room_size) {
-  const ssize_t size = calls.getxattr(node, abi::kXattrName, room, room_size);
-  if (size < 0) return errno == ERANGE ? 0 : errno;
-  return layout_answers_request(request, room, static_cast<std::size_t>(size)) ? 0 : EEXIST;
-}
-
-// Apart, so that only those who bring no room pay for it with their stack.
-[[gnu::noinline]] int compare_on_stack(const LayoutCalls& calls, const char* node, const LayoutRequest& request) {
-  std::byte found[kReadBackSize];
-  return compare_with(calls, node, request, found, sizeof(found));
-}
-
 int set_and_read_back(const LayoutCalls& calls, const char* node, const LayoutRequest& request) {
   if (calls.setxattr(node, abi::kXattrName, request.bytes, request.size) != 0) return errno;
-  if (request.room == nullptr) return compare_on_stack(calls, node, request);
-  return compare_with(calls, node, request, request.room, kReadBackSize);
+  return compare(calls, node, request);
 }
 
 int set_on_node(const LayoutCalls& calls, const OpenArguments& to, const LayoutRequest& request) {
@@ -142,7 +164,7 @@ int set_on_node(const LayoutCalls& calls, const OpenArguments& to, const LayoutR
 }
 
 LayoutResult open_in_lab(const LayoutCalls& calls, const OpenArguments& to, const LayoutRequest& request) {
-  if (calls.mknodat(to.dirfd, to.path, S_IFREG | (to.mode & 07777U)) != 0) return not_created(calls, to);
+  if (calls.mknodat(to.dirfd, to.path, S_IFREG | (to.mode & 07777U)) != 0) return not_created(calls, to, request);
   const int reason = set_on_node(calls, to, request);
   const LayoutOutcome outcome = reason == 0        ? LayoutOutcome::applied
                                 : reason == EEXIST ? LayoutOutcome::already_has_layout

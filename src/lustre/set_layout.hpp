@@ -4,16 +4,18 @@
 // inside other people's processes, so the first duty is to be a faithful open(): the caller gets the descriptor or the errno that
 // its own call would have got; the layout comes second, and what became of it is reported apart.
 //
-// A layout is given only to a file that this call creates (it opens with O_EXCL first); an existing file is opened untouched.
+// A layout is given to a file that this call creates (it opens with O_EXCL first). An existing file is opened untouched, unless
+// it has no layout yet and is opened for writing: then its creator is still at it, and the layout, which is the same for all who
+// follow one plan, is set for it. Else an open in between would give a shared file the default one.
 //   Lustre: open with O_LOV_DELAY_CREATE, then one ioctl (plain layouts) or one fsetxattr (composite ones), so one round trip
 //     more than a plain create. A refused layout leaves a descriptor on which write() gives EBADF, so it is closed and the file
 //     opened anew: the directory's default layout applies. A composite layout is not read back: should another client open the
 //     new file in between, fsetxattr says 0 and changes nothing; who must know compares with layout_answers_request().
 //   Lab (a file system that keeps `lustre.lov` like Lustre, but knows no ioctl): mknod, setxattr, read back, open.
 //
-// Cost when the file exists and the caller did not say O_EXCL: one failed open.
-// If the caller's mode forbids its own access (open(O_WRONLY | O_CREAT, 0444)) and the layout is refused, the file cannot be
-// opened again; it is then removed and created anew.
+// Cost when the file exists and the caller did not say O_EXCL: one failed open, and a question for the layout when it is opened
+// for writing. If the caller's mode forbids its own access (open(O_WRONLY | O_CREAT, 0444)) and the layout is refused, the file
+// cannot be opened again; it is then removed and created anew.
 //
 // Thread safety: safe from any thread; async-signal-safe when the calls are.
 #pragma once

@@ -414,6 +414,21 @@ class Placing(Case):
         self.assertEqual(self.osts("shared"), [4, 2])
         self.assertEqual(sum(self.counts().values()), 16)
 
+    def test_creators_at_the_same_moment(self):
+        # Whoever loses the race to create must not give the file the default layout before the winner has set the planned one.
+        files, creators = 40, 6
+        self.compile(*(f"{self.mount}/s{i},1M,,{i % 3} {3 + i % 2}" for i in range(files)))
+        script = ("import os, sys, time\n"
+                  "for i in range(int(sys.argv[2])):\n"
+                  "    while time.time() < float(sys.argv[1]) + i * 0.02: pass\n"
+                  f"    os.write(os.open('{self.mount}/s%d' % i, os.O_CREAT | os.O_WRONLY, 0o600), b'x')\n")
+        environment = plain_environment(LD_PRELOAD=str(LIBRARY), IEZ_TRACE=str(self.traces), IEZ_PLAN=str(self.plan))
+        command = [sys.executable, "-c", script, str(time.time() + 1), str(files)]
+        running = [subprocess.Popen(command, env=environment) for _ in range(creators)]
+        self.assertEqual([process.wait(60) for process in running], [0] * creators)
+        self.assertEqual([self.osts(f"s{i}") for i in range(files)], [[i % 3, 3 + i % 2] for i in range(files)])
+        self.assertEqual(self.counts()["applied"], files)
+
     def test_the_plan_stays_hidden(self):
         self.compile(f"{self.mount}/three,1M,,4")
         plain = self.run_plain(BEHAVIOUR, "close_all", self.work, stdin=subprocess.DEVNULL)
