@@ -1,7 +1,7 @@
 #include "coordinator/global_view.hpp"
 
 #include <algorithm>
-#include <optional>
+#include <functional>
 
 #include <fmt/format.h>
 
@@ -14,7 +14,6 @@ namespace iez::coordinator {
 
 namespace {
 
-constexpr std::size_t kNotedTargets = 8;
 constexpr double kEven = 1.01;        // OSTCost that is good enough
 constexpr double kWorthwhile = 0.99;  // of the OSTCost before
 
@@ -25,107 +24,6 @@ std::string key_of(std::string_view user, std::string_view application, std::str
   key.push_back('\0');
   key.append(file_system);
   return key;
-}
-
-struct Expanded {
-  std::vector<placement::Request> requests;
-  std::vector<std::uint32_t> file;  // per request
-};
-
-Expanded expand(const api::PlanRequest& request, bool with_high) {
-  Expanded out;
-  for (std::uint32_t i = 0; i < request.files.size(); ++i) {
-    const api::FileRequest& file = request.files[i];
-    placement::Request one{.name = file.name, .bytes = {with_high ? std::max(file.bytes, file.high) : file.bytes}};
-    one.stripe_count = file.stripe_count;
-    if (one.stripe_count == 0) {
-      one.stripe_count = static_cast<std::int32_t>(placement::usual_stripe_count({std::max(file.bytes, file.high)}, file.shared));
-    }
-    if (file.stripe_size != 0) one.stripe_size = Bytes{file.stripe_size};
-    one.pool = file.pool;
-    if (file.files == 1) {
-      out.requests.push_back(std::move(one));
-      out.file.push_back(i);
-      continue;
-    }
-    for (std::uint64_t k = 0; k < file.files; ++k) {
-      out.requests.push_back(one);
-      out.requests.back().name = fmt::format("{} ({})", file.name, k + 1);
-      out.file.push_back(i);
-    }
-  }
-  return out;
-}
-
-bool any_high(const api::PlanRequest& request) {
-  return std::ranges::any_of(request.files, [](const api::FileRequest& file) { return file.high > file.bytes; });
-}
-
-std::vector<std::string> notes_of(const placement::Plan& plan, const placement::TargetTable& table,
-                                  const std::vector<OstIndex>& stale) {
-  std::vector<std::string> notes;
-  if (plan.avoided.empty()) return notes;
-  std::size_t listed = 0;
-  std::string text = fmt::format("{} of {} OSTs are planned around:", plan.avoided.size(), table.targets.size());
-  for (const placement::Target& target : table.targets) {
-    if (target.exclusion == placement::Exclusion::none) continue;
-    if (++listed > kNotedTargets) break;
-    const bool old = std::ranges::binary_search(stale, target.ost);
-    text += fmt::format("{} {} ({})", listed == 1 ? "" : ",", target.ost.value,
-                        old ? std::string_view("no recent telemetry") : placement::to_string(target.exclusion));
-  }
-  if (listed > kNotedTargets) text += ", ...";
-  notes.push_back(std::move(text));
-  return notes;
-}
-
-// Reasons that read alike are written once.
-class Reasons {
- public:
-  std::uint32_t add(const placement::Reason& reason, std::uint32_t stripes) {
-    const auto tenths = [](double share) { return static_cast<std::int64_t>(share * 1000 + 0.5); };
-    const Key key{stripes,
-                  reason.asked,
-                  static_cast<std::uint64_t>(reason.cut),
-                  reason.usable,
-                  reason.second_choice,
-                  reason.moved,
-                  static_cast<std::uint64_t>(tenths(reason.lowest)),
-                  static_cast<std::uint64_t>(tenths(reason.highest))};
-    const auto [known, fresh] = known_.emplace(key, static_cast<std::uint32_t>(texts_.size()));
-    if (fresh) texts_.push_back(placement::to_string(reason, stripes));
-    return known->second;
-  }
-  std::vector<std::string> take() { return std::move(texts_); }
-
- private:
-  using Key = std::array<std::uint64_t, 8>;
-  std::map<Key, std::uint32_t> known_;
-  std::vector<std::string> texts_;
-};
-
-void take_layouts(const placement::Plan& planned, const std::vector<std::uint64_t>& reserved_bytes, StoredPlan& out) {
-  Reasons reasons;
-  out.layouts.clear();
-  out.osts.clear();
-  out.layouts.reserve(planned.files.size());
-  out.osts.reserve(planned.osts.size());
-  for (std::size_t i = 0; i < planned.files.size(); ++i) {
-    const placement::Planned& file = planned.files[i];
-    StoredLayout layout{.bytes = reserved_bytes[i], .object_bytes = file.object_bytes.count};
-    if (layout.bytes > file.bytes.count) {
-      layout.object_bytes = placement::largest_object({layout.bytes}, file.stripe_size, file.stripes).count;
-    }
-    layout.stripe_size = file.stripe_size.count;
-    layout.first = static_cast<std::uint32_t>(out.osts.size());
-    layout.stripes = static_cast<std::uint16_t>(file.stripes);
-    layout.pool = static_cast<std::uint16_t>(file.pool);
-    layout.overstriped = file.overstriped;
-    layout.reason = reasons.add(file.reason, file.stripes);
-    for (const OstIndex ost : planned.osts_of(file)) out.osts.push_back(ost.value);
-    out.layouts.push_back(layout);
-  }
-  out.reasons = reasons.take();
 }
 
 }  // namespace
@@ -177,8 +75,8 @@ void GlobalView::refresh(FileSystem& known, const Sums& sums, std::uint32_t ost)
   const placement::Target& base = known.base.targets[known.place[ost]];
   placement::Target& target = known.table.targets[known.place[ost]];
   const Bytes reserved{ost < sums.reserved.size() ? sums.reserved[ost] : 0};
-  target.reserved = reserved;
-  target.used = base.used - replaced(known, sums, ost) + reserved;
+  target.reserved = {ost < sums.expected.size() ? sums.expected[ost] : 0};
+  target.used = base.used - replaced(known, sums, ost) + target.reserved;
   target.available = base.available - std::min(base.available, reserved);
   target.exclusion =
       base.exclusion == placement::Exclusion::none && target.available.count == 0 ? placement::Exclusion::full : base.exclusion;
@@ -215,56 +113,44 @@ Result<StoredPlan> GlobalView::plan(const api::PlanRequest& request, std::string
   out.weights = !request.spread.empty();
   out.freed = request.freed;
   free_for(known, sums, request.freed);
-  const auto undo_freed = [&] {
-    for (const api::FreedBytes& row : request.freed) refresh(known, sums, row.ost);
-  };
-  std::optional<Result<placement::Plan>> planned;
-  Expanded expanded;
-  const bool high = any_high(request);
-  for (const bool with_high : {false, true}) {
-    if (with_high && !high) break;
-    expanded = expand(request, with_high);
-    planned = placement::plan_files(known.table, expanded.requests, *policy_, placement::BoundWish::none);
-    if (!*planned || !high || with_high) break;
-    // Sizes as expected decide where; but what is reserved must fit, too.
-    std::vector<std::uint64_t> added(known.table.targets.size());
-    bool fits = true;
-    for (const placement::Planned& file : (*planned)->files) {
-      const api::FileRequest& asked = request.files[expanded.file[file.request]];
-      const Bytes object = placement::largest_object({std::max(asked.bytes, asked.high)}, file.stripe_size, file.stripes);
-      for (const OstIndex ost : (*planned)->osts_of(file)) {
-        std::uint64_t& sum = added[known.place[ost.value]];
-        sum = saturating_add(sum, object.count);
-        fits = fits && sum <= known.table.targets[known.place[ost.value]].available.count;
-      }
-    }
-    if (fits) break;
-  }
-  if (!*planned) {
-    undo_freed();
-    return std::unexpected(std::move(*planned).error());
-  }
-  const placement::Plan& plan = **planned;
-  std::vector<std::uint64_t> reserved_bytes;
-  reserved_bytes.reserve(plan.files.size());
+  const PlanFiles files = files_of(request);
+  auto planned = place(known, files);
+  const auto notes = planned ? notes_of(*planned, known.table, known.stale) : std::vector<std::string>();
+  for (const api::FreedBytes& row : request.freed) refresh(known, sums, row.ost);
+  if (!planned) return std::unexpected(std::move(planned).error());
   out.entries.resize(request.files.size());
-  for (const placement::Planned& file : plan.files) {
-    const std::uint32_t at = expanded.file[file.request];
-    reserved_bytes.push_back(std::max(request.files[at].bytes, request.files[at].high));
-    ++out.entries[at].layouts;
-  }
+  for (const std::uint32_t entry : files.entry) ++out.entries[entry].layouts;
   std::uint32_t first = 0;
   for (StoredEntry& entry : out.entries) {
     entry.first = first;
     first += entry.layouts;
   }
   for (const placement::TargetPool& pool : known.table.pools) out.pools.push_back(pool.name);
-  take_layouts(plan, reserved_bytes, out);
-  out.before = {plan.before.ost_cost, plan.before.oss_cost};
-  out.after = {plan.after.ost_cost, plan.after.oss_cost};
-  out.notes = notes_of(plan, known.table, known.stale);
-  undo_freed();
+  take_layouts(*planned, files, 0, planned->files.size(), out);
+  out.before = {planned->before.ost_cost, planned->before.oss_cost};
+  out.after = {planned->after.ost_cost, planned->after.oss_cost};
+  out.notes = notes;
   return out;
+}
+
+// Sizes as expected decide where; if what is reserved does not fit there, those do.
+Result<placement::Plan> GlobalView::place(FileSystem& known, const PlanFiles& files) {
+  auto planned = placement::plan_files(known.table, files.requests, *policy_, placement::BoundWish::none);
+  if (!planned) return planned;
+  std::vector<std::uint64_t> added(known.table.targets.size());
+  bool fits = true;
+  for (const placement::Planned& file : planned->files) {
+    const Bytes object = placement::largest_object({files.reserved[file.request]}, file.stripe_size, file.stripes);
+    for (const OstIndex ost : planned->osts_of(file)) {
+      std::uint64_t& sum = added[known.place[ost.value]];
+      sum = saturating_add(sum, object.count);
+      fits = fits && sum <= known.table.targets[known.place[ost.value]].available.count;
+    }
+  }
+  if (fits) return planned;
+  std::vector<placement::Request> larger = files.requests;
+  for (std::size_t i = 0; i < larger.size(); ++i) larger[i].bytes = {std::max(larger[i].bytes.count, files.reserved[i])};
+  return placement::plan_files(known.table, larger, *policy_, placement::BoundWish::none);
 }
 
 void GlobalView::account(const StoredPlan& plan, bool add) {
@@ -277,8 +163,10 @@ void GlobalView::account(const StoredPlan& plan, bool add) {
   for (const StoredEntry& entry : plan.entries) {
     for (std::uint32_t i = entry.first + entry.created; i < entry.first + entry.layouts; ++i) {
       const StoredLayout& layout = plan.layouts[i];
+      const std::uint64_t expected = placement::largest_object({layout.expected}, {layout.stripe_size}, layout.stripes).count;
       for (const std::uint32_t ost : plan.osts_of(layout)) {
         at(sums.reserved, ost) += add ? layout.object_bytes : 0 - layout.object_bytes;
+        at(sums.expected, ost) += add ? expected : 0 - expected;
       }
     }
     pending_files_ += add ? entry.layouts - entry.created : 0 - std::uint64_t{entry.layouts - entry.created};
@@ -354,12 +242,13 @@ bool GlobalView::misplaced(const FileSystem& known, const Sums& sums, const Stor
 Result<PlanPointer> GlobalView::mended(FileSystem& known, const StoredPlan& plan) {
   placement::Plan old{.policy = plan.policy};
   std::vector<bool> created;
-  std::vector<std::uint64_t> bytes;
+  PlanFiles files;
+  append_files(plan, files);
   for (const StoredEntry& entry : plan.entries) {
     for (std::uint32_t i = entry.first; i < entry.first + entry.layouts; ++i) {
       const StoredLayout& layout = plan.layouts[i];
       const auto pool = known.table.find_pool(plan.pools[layout.pool]);
-      placement::Planned file{.request = 0, .bytes = {layout.bytes}, .stripe_size = {layout.stripe_size}};
+      placement::Planned file{.request = i, .bytes = {layout.bytes}, .stripe_size = {layout.stripe_size}};
       file.object_bytes = {layout.object_bytes};
       file.pool = pool.value_or(placement::kAnyPool);
       file.overstriped = layout.overstriped;
@@ -367,7 +256,6 @@ Result<PlanPointer> GlobalView::mended(FileSystem& known, const StoredPlan& plan
       file.stripes = layout.stripes;
       file.reason.asked = layout.stripes;
       old.files.push_back(file);
-      bytes.push_back(layout.bytes);
       created.push_back(i < entry.first + entry.created);
     }
   }
@@ -377,10 +265,9 @@ Result<PlanPointer> GlobalView::mended(FileSystem& known, const StoredPlan& plan
     }
     old.osts.push_back({ost});
   }
-  const std::vector<placement::Request> names{{.name = plan.application}};
   const Sums& sums = sums_[plan.file_system];
   free_for(known, sums, plan.freed);
-  auto anew = placement::replan(old, known.table, names, created, placement::BoundWish::none);
+  auto anew = placement::replan(old, known.table, files.requests, created, placement::BoundWish::none);
   for (const api::FreedBytes& row : plan.freed) refresh(known, sums, row.ost);
   if (!anew) return std::unexpected(std::move(anew).error());
   if (anew->changed.empty()) return PlanPointer();
@@ -388,7 +275,7 @@ Result<PlanPointer> GlobalView::mended(FileSystem& known, const StoredPlan& plan
   ++next->revision;
   next->pools.clear();
   for (const placement::TargetPool& pool : known.table.pools) next->pools.push_back(pool.name);
-  take_layouts(anew->plan, bytes, *next);
+  take_layouts(anew->plan, files, 0, files.requests.size(), *next);
   next->after = {anew->plan.after.ost_cost, anew->plan.after.oss_cost};
   next->notes = notes_of(anew->plan, known.table, known.stale);
   next->notes.push_back(fmt::format("{} objects were planned anew, since their OSTs failed or filled up", anew->moved_objects));
@@ -424,35 +311,36 @@ std::vector<PlanChange> GlobalView::mend(std::size_t most) {
   return changes;
 }
 
-// REQUIRES: the plan itself is not reserved, and nothing of it was created.
-Result<PlanPointer> GlobalView::planned_anew(FileSystem& known, const StoredPlan& plan) {
-  std::vector<placement::Request> requests;
-  std::vector<std::uint64_t> bytes;
-  requests.reserve(plan.layouts.size());
-  bytes.reserve(plan.layouts.size());
-  for (const StoredLayout& layout : plan.layouts) {
-    requests.push_back({.name = plan.application,
-                        .bytes = {std::max<std::uint64_t>(1, layout.bytes)},
-                        .stripe_count = layout.stripes,
-                        .stripe_size = Bytes{layout.stripe_size},
-                        .pool = plan.pools[layout.pool],
-                        .overstripe = layout.overstriped});
-    bytes.push_back(layout.bytes);
+// REQUIRES: none of the plans is reserved, and nothing of them was created.
+Result<std::vector<PlanPointer>> GlobalView::planned_together(FileSystem& known, std::span<const PlanPointer> plans) {
+  PlanFiles files;
+  std::vector<api::FreedBytes> freed;
+  for (const PlanPointer& plan : plans) {
+    append_files(*plan, files);
+    freed.insert(freed.end(), plan->freed.begin(), plan->freed.end());
   }
-  const Sums& sums = sums_[plan.file_system];
-  free_for(known, sums, plan.freed);
-  auto planned = placement::plan_files(known.table, requests, *policy_, placement::BoundWish::none);
-  for (const api::FreedBytes& row : plan.freed) refresh(known, sums, row.ost);
-  if (!planned) return std::unexpected(std::move(planned).error());
-  auto next = std::make_shared<StoredPlan>(plan);
-  ++next->revision;
-  next->pools.clear();
-  for (const placement::TargetPool& pool : known.table.pools) next->pools.push_back(pool.name);
-  take_layouts(*planned, bytes, *next);
-  next->after = {planned->after.ost_cost, planned->after.oss_cost};
-  next->notes = notes_of(*planned, known.table, known.stale);
-  next->notes.emplace_back("planned anew together with another application's files");
-  return PlanPointer(std::move(next));
+  const Sums& sums = sums_[known.cluster.name];
+  free_for(known, sums, freed);
+  const auto planned = place(known, files);
+  const auto notes = planned ? notes_of(*planned, known.table, known.stale) : std::vector<std::string>();
+  for (const api::FreedBytes& row : freed) refresh(known, sums, row.ost);
+  if (!planned) return std::unexpected(planned.error());
+  std::vector<PlanPointer> out;
+  out.reserve(plans.size());
+  std::size_t first = 0;
+  for (const PlanPointer& plan : plans) {
+    auto next = std::make_shared<StoredPlan>(*plan);
+    ++next->revision;
+    next->pools.clear();
+    for (const placement::TargetPool& pool : known.table.pools) next->pools.push_back(pool.name);
+    take_layouts(*planned, files, first, plan->layouts.size(), *next);
+    first += plan->layouts.size();
+    next->after = {planned->after.ost_cost, planned->after.oss_cost};
+    next->notes = notes;
+    next->notes.emplace_back("planned anew together with another application's files");
+    out.push_back(std::move(next));
+  }
+  return out;
 }
 
 std::vector<PlanChange> GlobalView::rebalance(std::int64_t since_ns) {
@@ -460,29 +348,33 @@ std::vector<PlanChange> GlobalView::rebalance(std::int64_t since_ns) {
   for (auto& [name, known] : file_systems_) {
     std::vector<PlanPointer> recent;
     for (const auto& [id, plan] : plans_) {
-      if (plan->file_system == name && plan->made_ns >= since_ns && plan->layouts.size() <= kRebalanced && plan->created() == 0) {
-        recent.push_back(plan);
-      }
+      if (plan->file_system == name && plan->made_ns >= since_ns && plan->created() == 0) recent.push_back(plan);
     }
-    if (recent.size() < 2) continue;
-    std::ranges::sort(recent, {}, [](const PlanPointer& plan) { return std::pair(plan->made_ns, plan->id); });
-    if (recent.size() > kTogether) recent.erase(recent.begin(), recent.end() - kTogether);
+    std::ranges::sort(recent, std::greater(), [](const PlanPointer& plan) { return std::pair(plan->made_ns, plan->id); });
+    std::size_t files = 0;
+    std::size_t taken = 0;
+    for (; taken < std::min(recent.size(), kTogether); ++taken) {
+      files += recent[taken]->layouts.size();
+      if (files > kRebalanced) break;
+    }
+    recent.resize(taken);
+    if (taken < 2) continue;
     const auto cost = [&known] {
       return placement::balance(known.table, std::vector<Bytes>(known.table.targets.size())).ost_cost;
     };
-    double before = cost();
-    for (const PlanPointer& plan : recent) {
-      if (before <= kEven) break;
-      put(plan->id, nullptr);
-      const auto next = planned_anew(known, *plan);
-      if (next) put(plan->id, *next);
-      const double after = next ? cost() : before;
-      if (after < before * kWorthwhile) {
-        changes.push_back({plan, *next});
-        before = after;
-      } else {
-        put(plan->id, plan);
-      }
+    const double before = cost();
+    Tried tried{.cost = before, .plans = {}};
+    for (const PlanPointer& plan : recent) tried.plans.emplace_back(plan->id, plan->revision);
+    Tried& last = tried_[name];
+    if (before <= kEven || (last.plans == tried.plans && last.cost == before)) continue;
+    last = std::move(tried);
+    for (const PlanPointer& plan : recent) put(plan->id, nullptr);
+    const auto next = planned_together(known, recent);
+    for (std::size_t i = 0; next && i < recent.size(); ++i) put(recent[i]->id, (*next)[i]);
+    if (next && cost() < before * kWorthwhile) {
+      for (std::size_t i = 0; i < recent.size(); ++i) changes.push_back({recent[i], (*next)[i]});
+    } else {
+      for (const PlanPointer& plan : recent) put(plan->id, plan);
     }
   }
   return changes;

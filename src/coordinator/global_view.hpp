@@ -1,6 +1,7 @@
 // What the coordinator knows: telemetry, and the plans of all applications that are not written yet.
 //
-// Each object of such a plan is reserved on its target; planning sees targets as they will be when all of it is written. A file
+// Each object of such a plan is reserved on its target; planning sees targets as they will be when all of it is written, with the
+// sizes that are expected, and room as if each file took what is reserved for it, which is seldom exceeded. A file
 // that was created leaves the reservations (its bytes are in telemetry then, or will be), and so does a plan that was taken
 // back. Files that it will replace are taken off its targets as long as none of it was created. Sums are kept per target:
 // planning costs what the request and the targets ask for, not what is pending.
@@ -24,6 +25,7 @@
 
 #include "api/plan_messages.hpp"
 #include "base/result.hpp"
+#include "coordinator/plan_files.hpp"
 #include "coordinator/stored_plan.hpp"
 #include "model/cluster.hpp"
 #include "placement/policy.hpp"
@@ -76,9 +78,10 @@ class GlobalView {
   // Plans that were mended, in place already; the caller makes it last, or puts them back. At most so many.
   std::vector<PlanChange> mend(std::size_t most);
 
-  // Plans of several applications that were made one after the other, each without knowing of those to come: where planning one
-  // of them anew makes the targets more even, it is. Looks at the last kTogether made since then of which nothing was created and
-  // that have at most kRebalanced files. In place already, as with mend().
+  // Plans of several applications that were made one after the other, each without knowing of those to come: where planning them
+  // together makes the targets more even, they are planned anew. Looks at the last kTogether made since then of which nothing was
+  // created, with at most kRebalanced files in all; what was of no use is not tried again before something changes. In place
+  // already, as with mend().
   static constexpr std::size_t kTogether = 8;
   static constexpr std::size_t kRebalanced = 10'000;
   std::vector<PlanChange> rebalance(std::int64_t since_ns);
@@ -101,7 +104,12 @@ class GlobalView {
   };
   struct Sums {
     std::vector<std::uint64_t> reserved;  // by OST index
+    std::vector<std::uint64_t> expected;  // of it
     std::vector<std::uint64_t> freed;
+  };
+  struct Tried {
+    double cost = 0;
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> plans;  // id and revision
   };
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
@@ -112,7 +120,8 @@ class GlobalView {
   bool overfull(const FileSystem& known, const Sums& sums, std::uint32_t ost) const;
   bool misplaced(const FileSystem& known, const Sums& sums, const StoredPlan& plan) const;
   Result<PlanPointer> mended(FileSystem& known, const StoredPlan& plan);
-  Result<PlanPointer> planned_anew(FileSystem& known, const StoredPlan& plan);
+  Result<placement::Plan> place(FileSystem& known, const PlanFiles& files);
+  Result<std::vector<PlanPointer>> planned_together(FileSystem& known, std::span<const PlanPointer> plans);
 
   std::unique_ptr<placement::Policy> policy_;
   std::map<std::string, FileSystem, std::less<>> file_systems_;
@@ -121,6 +130,7 @@ class GlobalView {
   std::map<std::string, std::set<std::uint64_t>, std::less<>> by_application_;  // user, application and file system
   std::set<std::pair<std::int64_t, std::uint64_t>> by_expiry_;
   std::uint64_t pending_files_ = 0;
+  std::map<std::string, Tried, std::less<>> tried_;  // by rebalance(), last
 };
 
 }  // namespace iez::coordinator

@@ -153,6 +153,47 @@ TEST(GlobalView, ApplicationsThatComeAtOnceArePlannedTogether) {
   EXPECT_TRUE(view.rebalance(0).empty()) << "it comes to rest";
 }
 
+// Small objects first, then large ones: only together is there an even placement.
+TEST(GlobalView, LargeObjectsComeFirstThoughTheyWereAskedForLast) {
+  GlobalView view(balanced());
+  ASSERT_TRUE(view.set_cluster(make_cluster("lab", 3, 5, 1U << 30U), {}));
+  const auto put = [&](std::uint64_t id, const api::PlanRequest& request) {
+    auto plan = view.plan(request, "u", id, 0, kTtl);
+    ASSERT_TRUE(plan);
+    view.put(id, std::make_shared<const StoredPlan>(*std::move(plan)));
+  };
+  put(1, make_request("small", 16, 33U << 18U, 8));
+  put(2, make_request("large", 16, 32U << 20U, 4));
+  EXPECT_GT(view.find(2)->after.ost, 1.1);
+  EXPECT_EQ(view.rebalance(0).size(), 2U);
+  EXPECT_LT(view.find(2)->after.ost, 1.02);
+  EXPECT_EQ(view.find(1)->revision, 2U);
+  EXPECT_TRUE(view.rebalance(0).empty());
+}
+
+// A first run tells little of sizes: more is reserved than expected. That must not count as bytes of others.
+TEST(GlobalView, WhatIsExpectedDecidesAndWhatIsReservedFits) {
+  GlobalView view(balanced());
+  ASSERT_TRUE(view.set_cluster(make_cluster("lab", 1, 4, 1U << 30U), {}));
+  api::PlanRequest first = make_request("a", 2, 100U << 20U, 1);
+  for (api::FileRequest& file : first.files) file.high = 200U << 20U;
+  const auto one = view.plan(first, "u", 1, 0, kTtl);
+  ASSERT_TRUE(one);
+  view.put(1, std::make_shared<const StoredPlan>(*one));
+  for (const std::uint32_t ost : one->osts) EXPECT_EQ(view.reserved("lab", {ost}), Bytes{200U << 20U});
+  // 600 MiB are expected in all: 150 on each, if the 100 of the first count as 100.
+  const auto two = view.plan(make_request("b", 8, 50U << 20U, 1), "u", 2, 0, kTtl);
+  ASSERT_TRUE(two);
+  for (std::uint32_t ost = 0; ost < 4; ++ost) {
+    EXPECT_EQ(std::ranges::count(two->osts, ost), std::ranges::count(one->osts, ost) == 1 ? 1 : 3) << ost;
+  }
+  EXPECT_NEAR(two->after.ost, 1, 1e-9);
+  // Room is what nobody has reserved.
+  EXPECT_FALSE(view.plan(make_request("c", 1, 900U << 20U, 1), "u", 3, 0, kTtl).value().osts.empty());
+  const auto wide = view.plan(make_request("d", 4, 900U << 20U, 1), "u", 3, 0, kTtl);
+  EXPECT_FALSE(wide) << "two targets have but 824 MiB left";
+}
+
 TEST(GlobalView, MendsWhenATargetDiesOrFills) {
   GlobalView view(balanced());
   model::Cluster cluster = make_cluster("lab", 2, 3, 1U << 30U);

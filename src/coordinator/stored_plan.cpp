@@ -11,7 +11,7 @@ namespace iez::coordinator {
 
 namespace {
 
-constexpr std::uint64_t kVersion = 1;
+constexpr std::uint64_t kVersion = 2;
 
 class Writer {
  public:
@@ -89,6 +89,7 @@ bool sound(const StoredPlan& plan) {
   std::uint64_t stripes = 0;
   for (const StoredLayout& layout : plan.layouts) {
     if (layout.first != stripes || layout.reason >= plan.reasons.size() || layout.pool >= plan.pools.size()) return false;
+    if (layout.stripes == 0 || layout.stripe_size == 0 || layout.expected > layout.bytes) return false;
     stripes += layout.stripes;
   }
   return plan.id != 0 && layouts == plan.layouts.size() && stripes == plan.osts.size();
@@ -155,6 +156,7 @@ std::vector<std::byte> encode(const StoredPlan& plan) {
   out.number(plan.layouts.size());
   for (const StoredLayout& layout : plan.layouts) {
     out.number(layout.bytes);
+    out.number(layout.expected);
     out.number(layout.object_bytes);
     out.number(layout.stripe_size);
     out.number(layout.pool);
@@ -197,7 +199,8 @@ Result<StoredPlan> decode(std::span<const std::byte> bytes) {
     plan.entries.push_back(entry);
   }
   for (std::uint64_t left = in.count(); left > 0 && !in.failed(); --left) {
-    StoredLayout layout{.bytes = in.number(), .object_bytes = 0};
+    StoredLayout layout{.bytes = in.number()};
+    layout.expected = in.number();
     layout.object_bytes = in.number();
     layout.stripe_size = in.number();
     layout.pool = static_cast<std::uint16_t>(in.number(kMost16));

@@ -3,7 +3,7 @@
 // Names are not kept: the client has them, in the same order. A plan never changes; what happens to it makes another one of the
 // same id, so that whoever holds one holds a whole one.
 //
-// Thread safety: plain values. Units: bytes; times in nanoseconds since 1970. Memory: about 40 bytes a layout, 4 a stripe.
+// Thread safety: plain values. Units: bytes; times in nanoseconds since 1970. Memory: about 48 bytes a layout, 4 a stripe.
 #pragma once
 
 #include <cstddef>
@@ -21,6 +21,7 @@ namespace iez::coordinator {
 
 struct StoredLayout {
   std::uint64_t bytes = 0;         // of the file that are reserved
+  std::uint64_t expected = 0;      // of the file; not more than what is reserved
   std::uint64_t object_bytes = 0;  // reserved on each of its targets
   std::uint64_t stripe_size = 0;
   std::uint32_t first = 0;  // in StoredPlan::osts
