@@ -89,12 +89,14 @@ Bytes GlobalView::replaced(const FileSystem& known, const Sums& sums, std::uint3
 }
 
 void GlobalView::free_for(FileSystem& known, const Sums& sums, std::span<const api::FreedBytes> freed) {
-  for (const api::FreedBytes& row : freed) {
-    if (row.ost >= known.place.size() || known.place[row.ost] == kNone) continue;
-    const placement::Target& base = known.base.targets[known.place[row.ost]];
-    placement::Target& target = known.table.targets[known.place[row.ost]];
-    const Bytes bytes{std::min(row.bytes, base.used.count)};
-    target.used = target.used - std::min(base.used - replaced(known, sums, row.ost), bytes);
+  std::map<std::uint32_t, std::uint64_t> whole;  // several plans may free bytes of one target
+  for (const api::FreedBytes& row : freed) whole[row.ost] = saturating_add(whole[row.ost], row.bytes);
+  for (const auto& [ost, all] : whole) {
+    if (ost >= known.place.size() || known.place[ost] == kNone) continue;
+    const placement::Target& base = known.base.targets[known.place[ost]];
+    placement::Target& target = known.table.targets[known.place[ost]];
+    const Bytes bytes{std::min(all, base.used.count)};
+    target.used = target.used - std::min(base.used - replaced(known, sums, ost), bytes);
     target.available = std::min(target.capacity, target.available + bytes);
     if (target.exclusion == placement::Exclusion::full && target.available.count > 0)
       target.exclusion = placement::Exclusion::none;

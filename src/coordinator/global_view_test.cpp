@@ -171,6 +171,25 @@ TEST(GlobalView, LargeObjectsComeFirstThoughTheyWereAskedForLast) {
   EXPECT_TRUE(view.rebalance(0).empty());
 }
 
+// The files that both replace are being removed: less is there than both together say they free.
+TEST(GlobalView, PlannedTogetherWhileOldFilesGo) {
+  GlobalView view(balanced());
+  model::Cluster cluster = make_cluster("lab", 3, 5, 1U << 30U);
+  for (model::Ost& ost : cluster.osts) {
+    ost.free = ost.available = Bytes{(1U << 30U) - ((ost.index.value % 4 * 7 + 3ULL) << 20U)};
+  }
+  ASSERT_TRUE(view.set_cluster(cluster, {}));
+  for (const std::uint64_t id : {1ULL, 2ULL}) {
+    api::PlanRequest request = id == 1 ? make_request("small", 16, 33U << 18U, 8) : make_request("large", 16, 32U << 20U, 4);
+    for (std::uint32_t ost = 0; ost < 15; ++ost) request.freed.push_back({ost, 20U << 20U});
+    auto plan = view.plan(request, "u", id, 0, kTtl);
+    ASSERT_TRUE(plan);
+    view.put(id, std::make_shared<const StoredPlan>(*std::move(plan)));
+  }
+  EXPECT_EQ(view.rebalance(0).size(), 2U);
+  EXPECT_NEAR(view.find(2)->after.ost, 1.0113, 0.001) << "as on empty targets";
+}
+
 // A first run tells little of sizes: more is reserved than expected. That must not count as bytes of others.
 TEST(GlobalView, WhatIsExpectedDecidesAndWhatIsReservedFits) {
   GlobalView view(balanced());
