@@ -126,12 +126,19 @@ Result<pid_t> spawn(const Config& config, const std::string& program, const std:
   return child;
 }
 
+// A node is up when it is of use: the metadata server when it reaches every OST, else the first files would lie on the few that it
+// knows; a client when it reaches all.
 bool answers(const Config& config, const std::string& node) {
   const auto said = describe(config, node);
   if (!said) return false;
-  if (!is_client(node)) return true;
   const auto json = nlohmann::json::parse(*said, nullptr, false);
-  if (!json.is_object() || !json.value("mds_connected", false)) return false;
+  if (!json.is_object()) return false;
+  if (node == "mds") {
+    return std::ranges::all_of(json.value("osts", nlohmann::json::array()),
+                               [](const nlohmann::json& ost) { return ost.value("connected", false); });
+  }
+  if (!is_client(node)) return true;
+  if (!json.value("mds_connected", false)) return false;
   for (const auto& connected : json.value("oss_connected", nlohmann::json::array())) {
     if (!connected.is_boolean() || !connected.get<bool>()) return false;
   }

@@ -706,6 +706,15 @@ class UpAndDown(Case):
                 iez("down", "--name", name, env=environment)
             self.assertEqual(list(pathlib.Path(home).rglob("iez")), [])
 
+    def test_the_first_file_may_have_every_ost(self):
+        with tempfile.TemporaryDirectory() as folder:
+            dir_ = pathlib.Path(folder) / "lab"
+            for _ in range(3):
+                iez("up", "--dir", dir_, "--oss", "4", "--osts", "3")
+                make_with_layout(dir_ / "mnt/client0/wide", 0xFFFF, MIB)
+                self.assertEqual(sorted(osts_of(dir_ / "mnt/client0/wide")), list(range(12)))
+                iez("down", "--dir", dir_)
+
     def test_an_interrupted_start_goes_on(self):
         with tempfile.TemporaryDirectory() as folder:
             dir_ = pathlib.Path(folder) / "lab"
