@@ -116,7 +116,7 @@ Result<StoredPlan> GlobalView::plan(const api::PlanRequest& request, std::string
   out.freed = request.freed;
   free_for(known, sums, request.freed);
   const PlanFiles files = files_of(request);
-  auto planned = place(known, files);
+  auto planned = placement::plan_with_room(known.table, files.requests, files.reserved, *policy_, placement::BoundWish::none);
   const auto notes = planned ? notes_of(*planned, known.table, known.stale) : std::vector<std::string>();
   for (const api::FreedBytes& row : request.freed) refresh(known, sums, row.ost);
   if (!planned) return std::unexpected(std::move(planned).error());
@@ -133,26 +133,6 @@ Result<StoredPlan> GlobalView::plan(const api::PlanRequest& request, std::string
   out.after = {planned->after.ost_cost, planned->after.oss_cost};
   out.notes = notes;
   return out;
-}
-
-// Sizes as expected decide where; if what is reserved does not fit there, those do.
-Result<placement::Plan> GlobalView::place(FileSystem& known, const PlanFiles& files) {
-  auto planned = placement::plan_files(known.table, files.requests, *policy_, placement::BoundWish::none);
-  if (!planned) return planned;
-  std::vector<std::uint64_t> added(known.table.targets.size());
-  bool fits = true;
-  for (const placement::Planned& file : planned->files) {
-    const Bytes object = placement::largest_object({files.reserved[file.request]}, file.stripe_size, file.stripes);
-    for (const OstIndex ost : planned->osts_of(file)) {
-      std::uint64_t& sum = added[known.place[ost.value]];
-      sum = saturating_add(sum, object.count);
-      fits = fits && sum <= known.table.targets[known.place[ost.value]].available.count;
-    }
-  }
-  if (fits) return planned;
-  std::vector<placement::Request> larger = files.requests;
-  for (std::size_t i = 0; i < larger.size(); ++i) larger[i].bytes = {std::max(larger[i].bytes.count, files.reserved[i])};
-  return placement::plan_files(known.table, larger, *policy_, placement::BoundWish::none);
 }
 
 void GlobalView::account(const StoredPlan& plan, bool add) {
@@ -323,7 +303,8 @@ Result<std::vector<PlanPointer>> GlobalView::planned_together(FileSystem& known,
   }
   const Sums& sums = sums_[known.cluster.name];
   free_for(known, sums, freed);
-  const auto planned = place(known, files);
+  const auto planned =
+      placement::plan_with_room(known.table, files.requests, files.reserved, *policy_, placement::BoundWish::none);
   const auto notes = planned ? notes_of(*planned, known.table, known.stale) : std::vector<std::string>();
   for (const api::FreedBytes& row : freed) refresh(known, sums, row.ost);
   if (!planned) return std::unexpected(planned.error());

@@ -120,7 +120,6 @@ class GlobalView {
   bool overfull(const FileSystem& known, const Sums& sums, std::uint32_t ost) const;
   bool misplaced(const FileSystem& known, const Sums& sums, const StoredPlan& plan) const;
   Result<PlanPointer> mended(FileSystem& known, const StoredPlan& plan);
-  Result<placement::Plan> place(FileSystem& known, const PlanFiles& files);
   Result<std::vector<PlanPointer>> planned_together(FileSystem& known, std::span<const PlanPointer> plans);
 
   std::unique_ptr<placement::Policy> policy_;

@@ -86,8 +86,9 @@ Result<void> Ledger::load(const std::function<void(StoredPlan&&)>& plan, const s
       const auto bytes = rows.bytes(1);
       auto stored = decode(bytes);
       if (!stored || stored->id != rows.number(0)) {
-        return fail(Errc::parse, fmt::format("the ledger: plan {} is damaged ({}); move the ledger away to start without it",
-                                             id_text(rows.number(0)), stored ? "of another number" : stored.error().message));
+        return fail(Errc::parse,
+                    fmt::format("the ledger: plan {} cannot be read: {}; move the ledger away to start without it",
+                                id_text(rows.number(0)), stored ? "it says it is another one" : stored.error().message));
       }
       plan(*std::move(stored));
     }

@@ -69,7 +69,10 @@ TEST_F(LedgerTest, DamageIsTold) {
   const auto ledger = open().value();
   const auto loaded = ledger->load([](StoredPlan&&) {}, [](Queued&&) {});
   ASSERT_FALSE(loaded);
-  EXPECT_EQ(loaded.error().message, "the ledger: plan 0000000000000001 is damaged; move the ledger away to start without it");
+  EXPECT_EQ(
+      loaded.error().message,
+      "the ledger: plan 0000000000000001 cannot be read: a plan of version 1; this program reads version 2; move the ledger "
+      "away to start without it");
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ PlanFiles files_of(const api::PlanRequest& request) {
     for (std::uint64_t k = 0; k < file.files; ++k) {
       out.requests.push_back(one);
       if (file.files > 1) out.requests.back().name = fmt::format("{} ({})", file.name, k + 1);
-      out.reserved.push_back(reserved);
+      out.reserved.push_back({reserved});
       out.entry.push_back(i);
     }
   }
@@ -77,7 +77,7 @@ void append_files(const StoredPlan& plan, PlanFiles& files) {
                                 .stripe_size = Bytes{layout.stripe_size},
                                 .pool = plan.pools[layout.pool],
                                 .overstripe = layout.overstriped});
-      files.reserved.push_back(layout.bytes);
+      files.reserved.push_back({layout.bytes});
       files.entry.push_back(i);
     }
   }
@@ -90,7 +90,7 @@ void take_layouts(const placement::Plan& planned, const PlanFiles& files, std::s
   out.layouts.reserve(count);
   for (std::size_t i = first; i < first + count; ++i) {
     const placement::Planned& file = planned.files[i];
-    StoredLayout layout{.bytes = files.reserved[file.request], .expected = files.requests[file.request].bytes.count};
+    StoredLayout layout{.bytes = files.reserved[file.request].count, .expected = files.requests[file.request].bytes.count};
     layout.object_bytes = placement::largest_object({layout.bytes}, file.stripe_size, file.stripes).count;
     layout.stripe_size = file.stripe_size.count;
     layout.first = static_cast<std::uint32_t>(out.osts.size());

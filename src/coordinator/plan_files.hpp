@@ -22,7 +22,7 @@ namespace iez::coordinator {
 // Files to be placed, one a layout; the lists are of one length.
 struct PlanFiles {
   std::vector<placement::Request> requests;  // with the expected bytes
-  std::vector<std::uint64_t> reserved;
+  std::vector<Bytes> reserved;
   std::vector<std::uint32_t> entry;  // row of the plan request
 };
 

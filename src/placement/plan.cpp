@@ -347,6 +347,28 @@ Result<Plan> plan_files(const TargetTable& table, std::span<const Request> reque
   return plan;
 }
 
+Result<Plan> plan_with_room(const TargetTable& table, std::span<const Request> requests, std::span<const Bytes> room,
+                            Policy& policy, BoundWish bound) {
+  IEZ_ASSERT(room.size() == requests.size());
+  IEZ_TRY(Plan plan, plan_files(table, requests, policy, bound));
+  const std::vector<std::uint32_t> position = table.positions();
+  std::vector<Bytes> needed(table.targets.size());
+  bool fits = true;
+  for (const Planned& file : plan.files) {
+    if (file.stripes == 0) continue;
+    const Bytes object = largest_object(std::max(file.bytes, room[file.request]), file.stripe_size, file.stripes);
+    for (const OstIndex ost : plan.osts_of(file)) {
+      const std::size_t target = position[ost.value];
+      needed[target] += object;
+      fits = fits && needed[target] <= table.targets[target].available;
+    }
+  }
+  if (fits) return plan;
+  std::vector<Request> larger(requests.begin(), requests.end());
+  for (std::size_t i = 0; i < larger.size(); ++i) larger[i].bytes = std::max(larger[i].bytes, room[i]);
+  return plan_files(table, larger, policy, bound);
+}
+
 void refresh_reasons(Plan& plan, const TargetTable& table) {
   const std::vector<std::uint32_t> position = table.positions();
   for (Planned& file : plan.files) {

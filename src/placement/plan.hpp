@@ -81,6 +81,12 @@ enum class BoundWish : std::uint8_t { wanted, none };
 [[nodiscard]] Result<Plan> plan_files(const TargetTable& table, std::span<const Request> requests, Policy& policy,
                                       BoundWish bound = BoundWish::wanted);
 
+// For sizes that are guessed: those of the requests, which are expected, decide where files go, and room[i], which file i seldom
+// exceeds, must fit there; else the larger sizes decide. REQUIRES: room has as many members as requests, and those have no
+// components.
+[[nodiscard]] Result<Plan> plan_with_room(const TargetTable& table, std::span<const Request> requests,
+                                          std::span<const Bytes> room, Policy& policy, BoundWish bound = BoundWish::wanted);
+
 // "8 of 15 usable OSTs, which end between 41.2 % and 43.8 % full; asked for 20 stripes, but ..."
 std::string to_string(const Reason& reason, std::uint32_t stripes);
 

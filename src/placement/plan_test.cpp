@@ -104,6 +104,27 @@ TEST(Plan, OneFileByHand) {
   expect_valid_layouts(plan, table);
 }
 
+TEST(Plan, WithRoomExpectedSizesDecide) {
+  TargetTable table = grid(1, 2);  // of 10 GiB
+  fill(table.targets[0], Bytes::gib(3));
+  const std::vector<Request> requests{request_of("a", Bytes::gib(1), 1), request_of("b", Bytes::gib(2), 1),
+                                      request_of("c", Bytes::gib(1), 1)};
+  BalancedPolicy policy;
+  // 7 GiB in all: 3 + 1 against 2 + 1, whatever room is kept.
+  for (const Bytes room : {Bytes{}, Bytes::gib(3)}) {
+    const auto plan = plan_with_room(table, requests, std::vector<Bytes>(3, room), policy);
+    ASSERT_TRUE(plan) << plan.error().message;
+    EXPECT_DOUBLE_EQ(plan->after.max_utilisation, 0.4);
+    EXPECT_EQ(plan->added, (std::vector<Bytes>{Bytes::gib(1), Bytes::gib(3)}));
+  }
+  // 6 GiB for each do not fit twice on the second.
+  const auto plan = plan_with_room(table, requests, std::vector<Bytes>{Bytes::gib(6), Bytes::gib(6), Bytes::gib(1)}, policy);
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_NE(plan->osts[0], plan->osts[1]);
+  const auto none = plan_with_room(table, requests, std::vector<Bytes>(3, Bytes::gib(8)), policy);
+  EXPECT_FALSE(none) << "no room is no plan";
+}
+
 TEST(Plan, BadRequestsAreNamed) {
   const TargetTable table = grid(1, 4);
   const auto bad = [&](const Request& request) {

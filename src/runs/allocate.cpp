@@ -102,6 +102,7 @@ std::vector<placement::Reservation> reservations_of(const store::Allocation& all
 
 Result<PlannedRows> plan_rows(const store::Prediction& prediction, std::span<const std::uint32_t> rows, const LocalPlan& local) {
   std::vector<placement::Request> requests;
+  std::vector<Bytes> room;
   for (const std::uint32_t number : rows) {
     const store::PredictionRow& row = prediction.rows.at(number);
     if (row.files > kMaxLocalFiles || requests.size() + row.files > kMaxLocalFiles) {
@@ -109,7 +110,7 @@ Result<PlannedRows> plan_rows(const store::Prediction& prediction, std::span<con
     }
     placement::Request request;
     request.name = row.name;
-    request.bytes = std::max({row.bytes, row.high, Bytes{1}});
+    request.bytes = std::max(row.bytes, Bytes{1});
     request.stripe_count = static_cast<std::int32_t>(
         row.stripe_count != 0 ? row.stripe_count : placement::usual_stripe_count(row.bytes, row.shared));
     if (row.stripe_size.count != 0) request.stripe_size = row.stripe_size;
@@ -117,14 +118,19 @@ Result<PlannedRows> plan_rows(const store::Prediction& prediction, std::span<con
     for (std::uint64_t i = 0; i < row.files; ++i) {
       if (row.files > 1) request.name = fmt::format("{}#{}", row.name, i);
       requests.push_back(request);
+      room.push_back(std::max(request.bytes, row.high));
     }
   }
   const model::Cluster cluster = without(local.cluster, local.replaced);
   placement::TargetOptions options;
   options.reservations = known_ones(cluster, local.reservations);
-  IEZ_TRY(const placement::TargetTable table, placement::make_targets(cluster, options));
+  IEZ_TRY(placement::TargetTable table, placement::make_targets(cluster, options));
+  for (const placement::Reservation& one : local.vanishing) {
+    const auto target = std::ranges::find(table.targets, one.ost, &placement::Target::ost);
+    if (target != table.targets.end()) target->used = target->used - std::min(target->used - target->reserved, one.bytes);
+  }
   IEZ_TRY(const auto policy, placement::make_policy(local.policy, kSeed));
-  IEZ_TRY(const placement::Plan plan, placement::plan_files(table, requests, *policy));
+  IEZ_TRY(const placement::Plan plan, placement::plan_with_room(table, requests, room, *policy));
 
   PlannedRows out;
   out.policy = plan.policy;

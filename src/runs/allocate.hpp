@@ -33,6 +33,7 @@ struct LocalPlan {
   const model::Cluster& cluster;
   std::vector<placement::Reservation> reservations;  // of other plans; OSTs that the cluster does not have are passed over
   std::vector<placement::Reservation> replaced;      // by the files of this one
+  std::vector<placement::Reservation> vanishing;     // replaced by other plans: no room yet, but not there in the end
   std::string policy = "balanced";
 };
 

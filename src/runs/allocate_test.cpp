@@ -88,6 +88,21 @@ TEST(Allocate, WhatIsReplacedCountsAsGone) {
   EXPECT_EQ(files_on(*planned), (std::map<std::uint32_t, std::size_t>{{0, 1}, {1, 1}}));
 }
 
+TEST(Allocate, WhatOthersReplaceIsNoRoomYet) {
+  model::Cluster cluster = cluster_of(2);
+  cluster.osts[0].free.count -= Bytes::gib(1).count;
+  cluster.osts[0].available = Bytes::mib(600);
+  LocalPlan local{.cluster = cluster, .vanishing = {{.ost = OstIndex{0}, .bytes = Bytes::gib(1)}}};
+  auto prediction = prediction_of(2, 512);
+  auto planned = plan_rows(prediction, all_rows(prediction), local);
+  ASSERT_TRUE(planned);
+  EXPECT_EQ(files_on(*planned), (std::map<std::uint32_t, std::size_t>{{0, 1}, {1, 1}})) << "it weighs nothing";
+  prediction = prediction_of(4, 512);
+  planned = plan_rows(prediction, all_rows(prediction), local);
+  ASSERT_TRUE(planned);
+  EXPECT_EQ(files_on(*planned), (std::map<std::uint32_t, std::size_t>{{0, 1}, {1, 3}})) << "but it is there";
+}
+
 TEST(Allocate, OtherPlansAreHeeded) {
   const model::Cluster cluster = cluster_of(2);
   const auto prediction = prediction_of(2, 512);

@@ -52,22 +52,29 @@ Result<Choice> choose_file_system(const PlanQuestion& question) {
   return std::move(by_name[best->first]);
 }
 
-// What other applications of this user are about to write there.
-Result<Reservations> other_plans(const PlanQuestion& question, const std::string& file_system) {
-  Reservations all;
+void append(Reservations& to, const Reservations& from) { to.insert(to.end(), from.begin(), from.end()); }
+
+struct OtherPlans {
+  Reservations reserved;
+  Reservations vanishing;
+};
+
+// What other applications of this user are about to write there, and to replace.
+Result<OtherPlans> other_plans(const PlanQuestion& question, const std::string& file_system, FileSpace& space) {
+  OtherPlans all;
   IEZ_TRY(const auto applications, question.store.applications(question.application.owner));
   const std::int64_t now = question.clock.wall().time_since_epoch().count();
   for (const store::ApplicationSummary& one : applications) {
     if (one.application.id == question.application.id || one.waiting == 0) continue;
     IEZ_TRY(const auto allocation, question.store.latest_allocation(one.application.id));
     if (!allocation || allocation->file_system != file_system || now - allocation->made_ns > kReservationAge) continue;
-    const Reservations theirs = reservations_of(*allocation);
-    all.insert(all.end(), theirs.begin(), theirs.end());
+    append(all.reserved, reservations_of(*allocation));
+    for (const store::AllocationRow& row : allocation->rows) {
+      if (row.state == store::PlanState::planned) append(all.vanishing, space.of(row.name));
+    }
   }
   return all;
 }
-
-void append(Reservations& to, const Reservations& from) { to.insert(to.end(), from.begin(), from.end()); }
 
 Reservations replaced_by(const PlanQuestion& question, const Choice& choice, FileSpace& space) {
   Reservations all;
@@ -98,8 +105,10 @@ Result<store::Allocation> plan_here(const PlanQuestion& question, const Choice& 
   if (const auto before = question.before.find(choice.file_system); before != question.before.end()) {
     cluster = at_least(std::move(cluster), before->second, written_by(question, space));
   }
-  LocalPlan local{.cluster = cluster, .reservations = {}, .replaced = replaced_by(question, choice, space), .policy = "balanced"};
-  IEZ_TRY(local.reservations, other_plans(question, choice.file_system));
+  LocalPlan local{.cluster = cluster, .replaced = replaced_by(question, choice, space)};
+  IEZ_TRY(OtherPlans others, other_plans(question, choice.file_system, space));
+  local.reservations = std::move(others.reserved);
+  local.vanishing = std::move(others.vanishing);
   IEZ_TRY(PlannedRows planned, plan_rows(question.prediction, choice.rows, local));
   planned.details.spread = spread_folders(choice.names);
   store::Allocation allocation;
@@ -156,7 +165,7 @@ Result<store::Allocation> mend(const store::Allocation& allocation, const store:
       others.rows.push_back(row);
     }
   }
-  const LocalPlan local{.cluster = cluster, .reservations = reservations_of(others), .replaced = {}, .policy = "balanced"};
+  const LocalPlan local{.cluster = cluster, .reservations = reservations_of(others)};
   IEZ_TRY(const PlannedRows planned, plan_rows(prediction, affected, local));
   std::set<OstIndex> used;
   for (store::AllocationRow& row : mended.rows) {
