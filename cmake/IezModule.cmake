@@ -21,7 +21,7 @@ function(iez_module name)
   target_compile_features(${target} PUBLIC cxx_std_23)
   list(TRANSFORM arg_DEPS PREPEND iez:: OUTPUT_VARIABLE deps)
   target_link_libraries(${target} PUBLIC ${deps} PRIVATE $<BUILD_INTERFACE:iez_flags> ${arg_LIBRARIES})
-  if("${arg_LIBRARIES}" STREQUAL "fmt::fmt")
+  if("fmt::fmt" IN_LIST arg_LIBRARIES)
     iez_precompile(${target} library)
   endif()
 
@@ -39,6 +39,10 @@ function(iez_test_flags target)
   # GoogleTest's headers and templates are most of a test's compile time; what is tested keeps the optimisation of its build.
   if(CMAKE_BUILD_TYPE STREQUAL "Debug")
     target_compile_options(${target} PRIVATE -O0)
+    # GoogleTest names the line that fails; a sanitizer needs the debugger's tables for it.
+    if(NOT IEZ_SANITIZE)
+      target_compile_options(${target} PRIVATE -g0)
+    endif()
   endif()
 endfunction()
 
@@ -49,9 +53,7 @@ function(iez_gtest name)
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} iez_flags fmt::fmt nlohmann_json::nlohmann_json GTest::gmock_main)
   iez_test_flags(${name})
-  if(NOT "spdlog::spdlog" IN_LIST arg_LIBRARIES)
-    iez_precompile(${name} test)
-  endif()
+  iez_precompile(${name} test)
   if(IEZ_TIDY)
     # A test that looks into an optional without one fails, and that is what it is for; the analyser takes minutes for GoogleTest's
     # macros and finds nothing.

@@ -1,7 +1,8 @@
 # Headers that most sources include, compiled once for each set of flags. Only where people wait, in builds of type Debug and Release:
 # an include that is missing from a source shows in the others, and in clang-tidy.
 #
-# iez_precompile(TARGET KIND): KIND is library (iez_flags and fmt), json (the same and nlohmann_json) or test (of either).
+# iez_precompile(TARGET KIND): KIND is library (iez_flags and fmt), json (the same and nlohmann_json) or test (of either). json is for
+# targets whose every source needs it: its header costs the others most of a second each, precompiled or not.
 set(IEZ_PRECOMPILE OFF)
 if(CMAKE_BUILD_TYPE MATCHES "^(Debug|Release)$" AND NOT IEZ_TIDY)
   set(IEZ_PRECOMPILE ON)

@@ -21,15 +21,9 @@ ordered_json or_null(const std::optional<T>& value) {
 // Seconds since 1970.
 inline double seconds_of(WallTime time) { return static_cast<double>(time.time_since_epoch().count()) / 1e9; }
 
-inline void add_problems(ordered_json& json, const input::ParseReport& report) {
-  json["skipped_rows"] = report.skipped;
-  json["problems"] = ordered_json::array();
-  for (const auto& problem : report.problems) json["problems"].push_back(input::to_string(problem));
-}
+void add_problems(ordered_json& json, const input::ParseReport& report);
 
 // Bytes from outside that are not UTF-8 are replaced: the line is always valid JSON.
-inline std::string to_line(const ordered_json& json) {
-  return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + '\n';
-}
+std::string to_line(const ordered_json& json);
 
 }  // namespace iez::cli
