@@ -1,7 +1,7 @@
 # Every command of the project; `make help` lists them. The work is done in tools/ and by the presets of CMake.
 #
 # SETUP=true   skips the check for packages (on a system without apt-get)
-# JOBS=N       how many things run at once (default: one for each processor); `make test` runs two more tests than that
+# JOBS=N       how many things run at once (default: one for each processor)
 JOBS ?= $(shell nproc)
 SETUP ?= tools/setup
 PREFIX ?= /usr/local
