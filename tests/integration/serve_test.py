@@ -309,7 +309,6 @@ class AccessTest(ServeCase):
         self.assertEqual(refused.returncode, 2)
         self.assertIn("tokens", refused.stderr)
 
-    @unittest.skipUnless(shutil.which("openssl"), "no openssl here")
     def test_https(self):
         key, certificate = self.folder / "key.pem", self.folder / "cert.pem"
         subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate, "-days", "2",

@@ -11,8 +11,10 @@ import random
 import resource
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
+import threading
 import time
 import unittest
 
@@ -199,6 +201,63 @@ class Commands(FolderCase):
         self.assertEqual(json.loads(iez("app", "list", "--json", "--store", self.url).stdout)["applications"], [])
 
 
+class LosingProxy:
+    """Between a client and MariaDB: passes every second COMMIT on, waits until it took effect, and hangs up instead of answering."""
+
+    def __init__(self, server, path):
+        self.server, self.lost, self.commits, self.sockets = str(server), 0, 0, []
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(str(path))
+        self.listener.listen()
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def close(self):
+        self.listener.shutdown(socket.SHUT_RDWR)
+        for one in (self.listener, *self.sockets):
+            one.close()
+
+    def accept(self):
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            server = socket.socket(socket.AF_UNIX)
+            self.sockets += [client, server]
+            server.connect(self.server)
+            losing = threading.Event()
+            for source, sink, handle in ((client, server, self.from_client), (server, client, self.from_server)):
+                threading.Thread(target=self.pass_on, args=(source, sink, handle, losing), daemon=True).start()
+
+    def pass_on(self, source, sink, handle, losing):
+        try:
+            while data := source.recv(1 << 20):
+                if not handle(data, losing):
+                    break
+                sink.sendall(data)
+        except OSError:
+            pass
+        for one in (source, sink):
+            try:
+                one.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+    def from_client(self, data, losing):
+        # A packet: three bytes of length, a number, 3 for a query, and its text.
+        if data[4:5] == b"\x03" and data[5:].upper().startswith(b"COMMIT"):
+            self.commits += 1
+            if self.commits % 2 == 0:
+                losing.set()
+        return True
+
+    def from_server(self, _, losing):
+        if losing.is_set():
+            self.lost += 1
+            return False
+        return True
+
+
 @unittest.skipUnless(shutil.which("mariadbd", path="/usr/sbin:" + os.environ["PATH"]), "MariaDB is not installed")
 class Mariadb(Database):
     @classmethod
@@ -216,16 +275,24 @@ class Mariadb(Database):
         assert install.returncode == 0, install.stdout + install.stderr
         cls.server = None
         cls.addClassCleanup(lambda: cls.stop())
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", cls.data / "key.pem", "-out",
+                        cls.data / "certificate.pem", "-days", "2", "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"],
+                       check=True, capture_output=True)
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            cls.port = free.getsockname()[1]
         cls.serve()
         cls.sql("CREATE DATABASE iez; CREATE USER 'iez'@'localhost' IDENTIFIED BY 'se/cret';"
-                "GRANT ALL ON iez.* TO 'iez'@'localhost'")
+                "GRANT ALL ON iez.* TO 'iez'@'localhost';"
+                "CREATE USER 'far'@'127.0.0.1' IDENTIFIED BY 'away' REQUIRE SSL; GRANT ALL ON iez.* TO 'far'@'127.0.0.1'")
         cls.url = f"mysql://iez:se%2Fcret@localhost/iez?socket={cls.data}/s"
 
     @classmethod
     def serve(cls):
         program = shutil.which("mariadbd", path="/usr/sbin:" + os.environ["PATH"])
-        cls.server = subprocess.Popen([program, "--no-defaults", f"--datadir={cls.data}/data", f"--socket={cls.data}/s", "--skip-networking",
-                                       "--user=" + USER, "--innodb-buffer-pool-size=32M", "--innodb-log-file-size=16M",
+        cls.server = subprocess.Popen([program, "--no-defaults", f"--datadir={cls.data}/data", f"--socket={cls.data}/s",
+                                       "--bind-address=127.0.0.1", f"--port={cls.port}", "--skip-name-resolve",
+                                       f"--ssl-cert={cls.data}/certificate.pem", f"--ssl-key={cls.data}/key.pem", "--user=" + USER, "--innodb-buffer-pool-size=32M", "--innodb-log-file-size=16M",
                                        f"--pid-file={cls.data}/pid"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         for _ in range(300):
             if cls.sql("SELECT 1", check=False).returncode == 0:
@@ -282,6 +349,33 @@ class Mariadb(Database):
             lines += writer.stdout.read().splitlines()
             writer.wait()
         self.expect_all(self.url, lines)
+
+    def test_answers_to_commits_that_are_lost(self):
+        proxy = LosingProxy(self.data / "s", self.folder / "proxy")
+        self.addCleanup(proxy.close)
+        writer = self.start(self.url.replace(str(self.data / "s"), str(self.folder / "proxy")), 0, 60 if LONG else 15)
+        lines = writer.stdout.read().splitlines()
+        self.assertEqual(writer.wait(), 0, lines[-1:])
+        self.assertGreater(proxy.lost, 5)
+        self.assertEqual([line for line in lines if line.startswith("error")], [], f"seed {SEED}")
+        self.expect_all(self.url, lines)
+        told = sum(line.startswith("run ") for line in lines)
+        self.assertEqual(self.sql("SELECT count(*), count(DISTINCT run_key) FROM iez.runs").stdout.split(), [str(told)] * 2,
+                         "each took effect once")
+
+    def test_tls(self):
+        url = f"mysql://far:away@127.0.0.1:{self.port}/iez?tls=on&ca="
+        subprocess.run([WRITER, f"{url}{self.data}/certificate.pem", "0", "1"], check=True, capture_output=True)
+        self.assertEqual(json.loads(iez("db", "show", "--json", "--store", self.url).stdout)["runs"], 1)
+        plain = iez("db", "show", "--store", url.replace("tls=on&ca=", "tls=off"))
+        self.assertEqual(plain.returncode, 1)
+        self.assertIn("Access denied", plain.stderr)
+        other = self.folder / "other.pem"
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", self.folder / "k", "-out", other, "-days",
+                        "2", "-subj", "/CN=127.0.0.1"], check=True, capture_output=True)
+        wrong = iez("db", "show", "--store", f"{url}{other}")
+        self.assertEqual(wrong.returncode, 1)
+        self.assertRegex(wrong.stderr, "(?i)certificate")
 
     def test_a_wrong_password_is_told_without_it(self):
         result = iez("db", "show", "--store", self.url.replace("se%2Fcret", "wrong-one"))
