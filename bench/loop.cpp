@@ -33,7 +33,7 @@ Result<json> demo(const Settings& settings, const std::string& folder) {
   if (settings.quick) {
     command.emplace_back("--quick");
   } else {
-    command.insert(command.end(), {"--repeat", "2"});
+    command.insert(command.end(), {"--repeat", "4"});
   }
   IEZ_TRY(const std::string output, output_of(std::move(command), kLongest));
   json told = json::parse(output, nullptr, false);

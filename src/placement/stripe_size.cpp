@@ -1,7 +1,6 @@
 #include "placement/stripe_size.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -52,8 +51,8 @@ Stripes choose_stripes(Bytes bytes, std::uint32_t count, Bytes end) {
   const std::uint64_t each = divide_up(bytes.count, count);
   Stripes best;
   const auto rank = [](const Stripes& stripes) {
-    const double distance = std::abs(std::log2(static_cast<double>(stripes.size.count) / static_cast<double>(kPreferred)));
-    return std::tuple(stripes.object_bytes.count, stripes.size.count % kMib != 0, distance);
+    const double ratio = static_cast<double>(stripes.size.count) / static_cast<double>(kPreferred);
+    return std::tuple(stripes.object_bytes.count, stripes.size.count % kMib != 0, std::max(ratio, 1 / ratio));
   };
   for (std::uint64_t size = each <= kSmallest ? kUnit : kSmallest; size <= std::min(kLargest, divide_up(each, kUnit) * kUnit);
        size += kUnit) {
