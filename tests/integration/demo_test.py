@@ -88,9 +88,8 @@ class Demo(FolderCase):
             with self.subTest(case=case["case"]):
                 self.assertEqual(len(case["iez"]["used_bytes"]), 15)
                 self.assertEqual(sum(case["iez"]["used_bytes"]), sum(case["default"]["used_bytes"]))
-                # One application is as even as its files can be, but for the rounding of stripes. Of two, one is planned before the other is known.
-                limit = case["default"]["ost_cost"] if case["case"] == "hacc-and-ior" else case["optimum"] + 0.02
-                self.assertLess(case["iez"]["ost_cost"], limit)
+                # As even as its files can be, but for the rounding of stripes, and of two applications for what is not worth a change.
+                self.assertLess(case["iez"]["ost_cost"], case["optimum"] + (0.05 if case["case"] == "hacc-and-ior" else 0.02))
                 self.assertGreater(case["default"]["write_mb_s"], 0)
         self.assertAlmostEqual(cases["ior-count8"]["optimum"], 1.0254, places=3)
         self.assertGreater(cases["unequal"]["default"]["ost_cost"], cases["unequal"]["iez"]["ost_cost"])
