@@ -240,10 +240,11 @@ Result<void> run_serve(const ServeOptions& options, Context& context) {
   service_options.load = [&probe] { return probe.look(); };
   IEZ_TRY(const auto service, coordinator::Service::start(service_options, context.clock, context.log));
   Watch watch(context, *service, std::move(subscriber), std::move(own));
-  coordinator::HttpOptions http{.listen = serve.listen, .tokens_file = serve.tokens_file};
-  http.certificate = serve.certificate;
-  http.certificate_key = serve.certificate_key;
-  http.rate_limit = serve.rate_limit;
+  coordinator::HttpOptions http;
+  http.listening = {.listen = serve.listen, .tokens_file = serve.tokens_file};
+  http.listening.certificate = serve.certificate;
+  http.listening.certificate_key = serve.certificate_key;
+  http.listening.rate_limit = serve.rate_limit;
   http.agents = [&watch] { return watch.agents_json(); };
   http.more_metrics = [&watch] { return watch.metrics(); };
   IEZ_TRY(const auto server, coordinator::HttpServer::open(http, *service, context.clock, context.log));
@@ -283,12 +284,12 @@ Result<void> run_token(const TokenOptions& options, Context& /*context*/) {
   if (path.empty()) {
     return fail(Errc::invalid_argument, "which file? give --tokens FILE, or set serve.tokens_file");
   }
-  const std::string token = coordinator::make_token();
-  std::string line = coordinator::digest_of(token) + ' ' + options.user;
+  const std::string token = http::make_token();
+  std::string line = http::digest_of(token) + ' ' + options.user;
   if (options.admin) line += " admin";
   for (const std::string& directory : options.below) line += ' ' + directory;
   line += '\n';
-  IEZ_CHECK(coordinator::Tokens::parse(line, "the new line"));
+  IEZ_CHECK(http::Tokens::parse(line, "the new line"));
   const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   if (file < 0) return fail_errno(errno, path);
   struct stat info{};

@@ -25,11 +25,13 @@
 #include "api/plan_messages.hpp"
 #include "base/clock.hpp"
 #include "base/log.hpp"
-#include "coordinator/access.hpp"
 #include "coordinator/global_view.hpp"
 #include "coordinator/ledger.hpp"
+#include "http/access.hpp"
 
 namespace iez::coordinator {
+
+using http::Identity;
 
 struct NodeLoad {
   double cpu = 0;  // shares
