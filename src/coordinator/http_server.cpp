@@ -5,6 +5,7 @@
 
 #include "api/json_text.hpp"
 #include "api/plan_json.hpp"
+#include "coordinator/may_plan.hpp"
 #include "coordinator/metrics.hpp"
 
 namespace iez::coordinator {
@@ -54,14 +55,6 @@ std::string cluster_json(const std::vector<FileSystemReport>& file_systems) {
   return json.end_array().end_object().take();
 }
 
-std::string parent_of(const std::string& name) {
-  const std::size_t end = name.rfind('/');
-  return end == 0 ? "/" : name.substr(0, end);
-}
-
-// Of a pattern, what is known of its directory.
-std::string directory_of(const std::string& name) { return parent_of(name.substr(0, std::max<std::size_t>(1, name.find('{')))); }
-
 }  // namespace
 
 struct HttpServer::State {
@@ -71,21 +64,6 @@ struct HttpServer::State {
   Service& service;
   http::Permissions permissions;
   std::unique_ptr<http::Listener> listener;
-
-  Result<void> may_plan(const Identity& who, const api::PlanRequest& request) {
-    std::string last;
-    std::vector<std::string> directories = request.spread;
-    for (const api::FileRequest& file : request.files) {
-      std::string directory = directory_of(file.name);
-      if (directory == last) continue;
-      last = directory;
-      directories.push_back(std::move(directory));
-    }
-    std::ranges::sort(directories);
-    directories.erase(std::ranges::unique(directories).begin(), directories.end());
-    for (const std::string& directory : directories) IEZ_CHECK(permissions.may_write(who, directory));
-    return {};
-  }
 
   static Response submitted(const Reply<api::Submitted>& reply) {
     if (!reply) return refuse(reply.error());
@@ -101,7 +79,10 @@ struct HttpServer::State {
     if (!parsed) return no_sense(parsed.error());
     if (const auto sound = api::check(*parsed); !sound)
       return no_sense({.code = Errc::invalid_argument, .message = sound.error().message});
-    if (const auto allowed = may_plan(who, *parsed); !allowed) {
+    if (!parsed->database.empty()) {
+      return refuse(400, "bad-request", "The request makes no sense", "field 'database' is the coordinator's own");
+    }
+    if (const auto allowed = may_plan(permissions, who, *parsed); !allowed) {
       return refuse(403, "forbidden", "Not for this user", allowed.error().message);
     }
     return submitted(service.plan(who, *parsed, request.body, wait));

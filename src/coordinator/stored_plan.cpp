@@ -11,7 +11,8 @@ namespace iez::coordinator {
 
 namespace {
 
-constexpr std::uint64_t kVersion = 1;
+constexpr std::uint64_t kVersion = 2;
+constexpr std::uint64_t kOldest = 1;  // without a database
 
 class Writer {
  public:
@@ -133,6 +134,7 @@ std::vector<std::byte> encode(const StoredPlan& plan) {
   out.text(plan.application);
   out.text(plan.file_system);
   out.text(plan.policy);
+  out.text(plan.database);
   out.number(plan.revision);
   out.number(static_cast<std::uint64_t>(plan.made_ns));
   out.number(static_cast<std::uint64_t>(plan.expires_ns));
@@ -168,14 +170,17 @@ std::vector<std::byte> encode(const StoredPlan& plan) {
 
 Result<StoredPlan> decode(std::span<const std::byte> bytes) {
   Reader in(bytes);
-  if (const std::uint64_t version = in.number(); version != kVersion) {
-    return fail(Errc::unsupported, fmt::format("a plan of version {}; this program reads version {}", version, kVersion));
+  const std::uint64_t version = in.number();
+  if (version < kOldest || version > kVersion) {
+    return fail(Errc::unsupported,
+                fmt::format("a plan of version {}; this program reads versions {} to {}", version, kOldest, kVersion));
   }
   StoredPlan plan{.id = in.number()};
   plan.user = in.text();
   plan.application = in.text();
   plan.file_system = in.text();
   plan.policy = in.text();
+  if (version >= 2) plan.database = in.text();
   plan.revision = in.number();
   plan.made_ns = static_cast<std::int64_t>(in.number());
   plan.expires_ns = static_cast<std::int64_t>(in.number());

@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "base/result.hpp"
-#include "http/access.hpp"
 #include "coordinator/stored_plan.hpp"
+#include "http/access.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
