@@ -1,6 +1,7 @@
 #include "api/pull_json.hpp"
 
 #include <limits>
+#include <optional>
 
 #include <fmt/format.h>
 

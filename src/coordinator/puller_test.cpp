@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 
 #include <gtest/gtest.h>
 
@@ -39,6 +40,7 @@ class FakeDatabase final : public PulledDatabase {
   double fault = 0;      // probability
   std::size_t page = 2;  // items
   bool pages_stand_still = false;
+  std::function<void()> before_post;  // what happens meanwhile
   std::uint64_t posts = 0;
   std::uint64_t taken = 0;
 
@@ -76,6 +78,7 @@ class FakeDatabase final : public PulledDatabase {
   }
   Result<api::Posted> post(const api::PostedAllocation& posted) override {
     IEZ_CHECK(maybe());
+    if (before_post) before_post();
     ++posts;
     api::Posted outcome = api::Posted::replaced;
     for (Application& one : applications) {
@@ -290,6 +293,22 @@ TEST_F(PullerTest, WhatWasReplacedIsTakenBack) {
   ++database_.counter;
   turn();
   EXPECT_TRUE(planning_.plans.empty());
+}
+
+TEST_F(PullerTest, APlanThatComesTooLateIsTakenBackAtOnce) {
+  FakeDatabase::Application& one = add("ior");
+  database_.predict(one);
+  std::size_t times = 0;
+  database_.before_post = [&] {
+    if (times++ == 0) database_.predict(one);
+  };
+  turn();
+  EXPECT_EQ(puller_->figures().replaced, 1U);
+  EXPECT_EQ(puller_->figures().posted, 0U);
+  EXPECT_TRUE(planning_.plans.empty());
+  turn();
+  EXPECT_EQ(one.plan, id_text(plan_id("ann", one.key)));
+  EXPECT_EQ(planning_.plans.size(), 1U);
 }
 
 TEST_F(PullerTest, AMendedPlanIsSentAnew) {
