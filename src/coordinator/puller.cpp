@@ -119,11 +119,12 @@ Result<void> Puller::plan_one(const api::OfferedPrediction& prediction, Duration
     }
     return {};
   }
-  if (!reply->answer) {
+  std::optional<api::PlanAnswer> answer = std::move(reply->answer);
+  if (!answer) {
     unfinished_ = true;
     return {};
   }
-  return deliver(prediction, *std::move(reply->answer), now);
+  return deliver(prediction, *std::move(answer), now);
 }
 
 Result<void> Puller::deliver(const api::OfferedPrediction& prediction, api::PlanAnswer answer, Duration now) {
@@ -216,10 +217,12 @@ Result<void> Puller::tell(const PulledPlan& plan, const api::AllocationHead& hea
 
 Result<void> Puller::renew(const PulledPlan& plan, api::AllocationHead& head) {
   auto reply = planning_.find(plan.owner, plan.plan);
-  if (!reply || !reply->answer) return {};  // it ended meanwhile
-  const std::uint64_t revision = reply->answer->revision;
+  std::optional<api::PlanAnswer> answer;
+  if (reply) answer = std::move(reply->answer);
+  if (!answer) return {};  // it ended meanwhile
+  const std::uint64_t revision = answer->revision;
   IEZ_TRY(const api::Posted posted,
-          database_.post({.prediction = "", .planner = options_.planner, .answer = *std::move(reply->answer)}));
+          database_.post({.prediction = "", .planner = options_.planner, .answer = *std::move(answer)}));
   if (posted == api::Posted::stored) {
     ++figures_.posted;
     head.revision = revision;
