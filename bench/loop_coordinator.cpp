@@ -80,8 +80,8 @@ Result<Figure> measure_plans(const Settings& settings) {
   IEZ_TRY(auto log, Logger::make({.level = LogLevel::error}));
   IEZ_TRY(const auto service, coordinator::Service::start(service_options(folder.path() + "/state"), clock, log));
   service->set_view({{make_cluster(12, 10), {}}});
-  coordinator::HttpOptions http{.listen = "127.0.0.1:0"};
-  http.rate_limit = 0;
+  coordinator::HttpOptions http;
+  http.listening.rate_limit = 0;
   IEZ_TRY(const auto server, coordinator::HttpServer::open(http, *service, clock, log));
   std::thread listener([&] { server->run(); });
   const std::size_t each = settings.quick ? 20 : 500;

@@ -26,6 +26,17 @@ void CommandLine::add_serve() {
   command->add_option("--rate-limit", serve_.rate_limit, "Requests of one user a second, 0 for any number (default: 100)")
       ->type_name("N")
       ->check(CLI::Range(0.0, 1e9).description(""));
+  command->add_option("--pull", serve_.pull, "Fetch predictions from a database of `iez db serve`; repeat for more")
+      ->type_name("URL")
+      ->expected(1)
+      ->take_all()
+      ->allow_extra_args(false);
+  command->add_option("--pull-token-file", serve_.pull_token, "Holds the token for them")->type_name("FILE");
+  command->add_option("--pull-ca-file", serve_.pull_ca, "Of their certificates (default: those of the system)")
+      ->type_name("FILE");
+  command->add_option("--pull-interval", serve_.pull_interval, "Seconds between questions to a database (default: 5)")
+      ->type_name("S")
+      ->check(CLI::Range(0.01, 86400.0).description(""));
   command->add_option("--root", serve_.roots, "Read parameters below DIR, or a dump, without an agent; repeat for more")
       ->type_name("DIR|FILE")
       ->expected(1)

@@ -34,6 +34,18 @@ void CommandLine::add_store() {
   migrate->add_flag("--dry-run", db_migrate_.dry_run, "Only tell what would be done");
   add_store_flags(*migrate, db_migrate_.common);
   on(migrate, [this](Context& context) { return run_db_migrate(db_migrate_, context); });
+
+  CLI::App* const serve = db->add_subcommand("serve", "Over HTTP, for a coordinator that pulls; until it is ended");
+  serve->add_option("--listen", db_serve_.listen, "Address for HTTP (default: 127.0.0.1:9853)")->type_name("HOST:PORT");
+  serve->add_option("--tokens", db_serve_.tokens, "Who may ask, made by `iez token --admin`; needed outside of loopback")
+      ->type_name("FILE");
+  serve->add_option("--certificate", db_serve_.certificate, "Chain in PEM: serves HTTPS")->type_name("FILE");
+  serve->add_option("--certificate-key", db_serve_.certificate_key, "Its key")->type_name("FILE");
+  serve->add_option("--rate-limit", db_serve_.rate_limit, "Requests of one user a second, 0 for any number (default: 100)")
+      ->type_name("N")
+      ->check(CLI::Range(0.0, 1e9).description(""));
+  add_store_flags(*serve, db_serve_.common);
+  on(serve, [this](Context& context) { return run_db_serve(db_serve_, context); });
 }
 
 void CommandLine::add_application() {

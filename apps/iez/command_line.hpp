@@ -174,6 +174,7 @@ class CommandLine {
   DbImportOptions db_import_;
   StoreOptions db_check_;
   DbMigrateOptions db_migrate_;
+  DbServeOptions db_serve_;
   AppListOptions app_list_;
   AppShowOptions app_show_;
   AppForgetOptions app_forget_;

@@ -19,6 +19,7 @@
 #include "preload_library.hpp"
 #include "program_file.hpp"
 #include "runs/identity.hpp"
+#include "runs/planner.hpp"
 #include "runs/run_life.hpp"
 #include "store_command.hpp"
 #include "table.hpp"
@@ -91,6 +92,8 @@ std::string summary(const runs::RunReport& report, const std::string& applicatio
   if (report.accuracy) out += fmt::format("; sizes foretold to {:.1f} %", *report.accuracy);
   if (!report.next_plan.empty()) {
     out += fmt::format("; the next run is planned ({}, {})", counted(report.next_files, "file"), report.planner);
+  } else if (report.planner == runs::kPulled) {
+    out += fmt::format("; the next run is left to the coordinator ({})", counted(report.next_files, "file"));
   }
   return out;
 }
@@ -142,7 +145,10 @@ Result<void> run_run(const RunCommandOptions& options, Context& context) {
     problems.push_back(fmt::format("settings are passed over: {}", settings.error().message));
   }
   if (!options.store.empty()) run.settings.store.url = options.store;
-  if (!options.coordinator.empty()) run.settings.coordinator.url = options.coordinator == "none" ? "" : options.coordinator;
+  if (!options.coordinator.empty()) {
+    run.settings.coordinator.url = options.coordinator == "none" ? "" : options.coordinator;
+    run.settings.coordinator.pull = false;
+  }
   if (!options.roots.empty()) run.settings.roots = options.roots;
   if (auto state = config::state_folder(sources)) run.state = *std::move(state);
 

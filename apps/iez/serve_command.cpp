@@ -14,12 +14,15 @@
 
 #include <fmt/format.h>
 
+#include "api/coordinator_client.hpp"
 #include "config/settings.hpp"
 #include "coordinator/host_probe.hpp"
 #include "coordinator/http_server.hpp"
+#include "coordinator/pulling.hpp"
 #include "coordinator/service.hpp"
 #include "json.hpp"
 #include "lustre/cluster_reader.hpp"
+#include "service_life.hpp"
 #include "telemetry/collector.hpp"
 #include "telemetry/subscriber.hpp"
 
@@ -187,6 +190,10 @@ config::Settings::Serve merged(const ServeOptions& given, config::Settings::Serv
   take(settings.certificate, given.certificate);
   take(settings.certificate_key, given.certificate_key);
   take(settings.policy, given.policy);
+  if (!given.pull.empty()) settings.pull = given.pull;
+  take(settings.pull_token_file, given.pull_token);
+  take(settings.pull_ca_file, given.pull_ca);
+  if (given.pull_interval) settings.pull_interval = Duration(static_cast<std::int64_t>(*given.pull_interval * 1e9));
   settings.cpu_limit = given.cpu_limit.value_or(settings.cpu_limit);
   settings.memory_limit = given.memory_limit.value_or(settings.memory_limit);
   settings.rate_limit = given.rate_limit.value_or(settings.rate_limit);
@@ -199,15 +206,6 @@ Result<std::string> state_of(const config::Settings::Serve& settings, const conf
   return config::state_folder(sources);
 }
 
-sigset_t ending_signals() {
-  sigset_t set;
-  sigemptyset(&set);
-  sigaddset(&set, SIGTERM);
-  sigaddset(&set, SIGINT);
-  sigaddset(&set, SIGHUP);
-  return set;
-}
-
 }  // namespace
 
 Result<void> run_serve(const ServeOptions& options, Context& context) {
@@ -215,10 +213,7 @@ Result<void> run_serve(const ServeOptions& options, Context& context) {
   IEZ_TRY(const auto settings, config::load_settings(sources));
   const auto serve = merged(options, settings.serve);
   IEZ_TRY(const std::string state, state_of(serve, sources));
-  // Before any thread starts: all of them inherit it, and only this one takes signals.
-  const sigset_t signals = ending_signals();
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-
+  const EndingSignals signals;
   std::unique_ptr<telemetry::Subscriber> subscriber;
   std::string samples;
   std::string requests;
@@ -240,20 +235,34 @@ Result<void> run_serve(const ServeOptions& options, Context& context) {
   service_options.load = [&probe] { return probe.look(); };
   IEZ_TRY(const auto service, coordinator::Service::start(service_options, context.clock, context.log));
   Watch watch(context, *service, std::move(subscriber), std::move(own));
-  coordinator::HttpOptions http{.listen = serve.listen, .tokens_file = serve.tokens_file};
-  http.certificate = serve.certificate;
-  http.certificate_key = serve.certificate_key;
-  http.rate_limit = serve.rate_limit;
+  coordinator::HttpOptions http;
+  http.listening = {.listen = serve.listen, .tokens_file = serve.tokens_file};
+  http.listening.certificate = serve.certificate;
+  http.listening.certificate_key = serve.certificate_key;
+  http.listening.rate_limit = serve.rate_limit;
   http.agents = [&watch] { return watch.agents_json(); };
-  http.more_metrics = [&watch] { return watch.metrics(); };
+  std::unique_ptr<coordinator::Pulling> pulling;
+  std::mutex pulling_mutex;
+  http.more_metrics = [&] {
+    const std::lock_guard guard(pulling_mutex);
+    return watch.metrics() + (pulling ? pulling->metrics() : std::string());
+  };
+  coordinator::PullingOptions pull{.urls = serve.pull};
+  pull.ca_file = serve.pull_ca_file;
+  pull.interval = serve.pull_interval;
+  if (!serve.pull_token_file.empty()) {
+    IEZ_TRY(pull.token, api::read_token(serve.pull_token_file));
+  }
   IEZ_TRY(const auto server, coordinator::HttpServer::open(http, *service, context.clock, context.log));
   watch.read_own();
+  pull.planner = server->url();
+  if (!pull.urls.empty()) {
+    IEZ_TRY(auto started, coordinator::Pulling::start(pull, *service, context.clock, context.log));
+    const std::lock_guard guard(pulling_mutex);
+    pulling = std::move(started);
+  }
   watch.start();
-  std::thread listener([&] {
-    server->run();
-    // It ends by itself only if it cannot go on.
-    ::kill(::getpid(), SIGTERM);
-  });
+  ServiceThread listener([&] { server->run(); });
 
   const auto known = service->state();
   context.log.info("serving",
@@ -261,13 +270,8 @@ Result<void> run_serve(const ServeOptions& options, Context& context) {
   auto printed =
       print(options.json ? to_line({{"url", server->url()}, {"samples", samples}, {"requests", requests}, {"state", state}})
                          : fmt::format("{}\n", server->url()));
-  if (printed) {
-    int signal = 0;
-    do {
-      sigwait(&signals, &signal);
-    } while (signal == SIGHUP);  // tokens are read again by themselves
-    context.log.info("ending", {{"signal", std::to_string(signal)}});
-  }
+  if (printed) context.log.info("ending", {{"signal", std::to_string(signals.wait())}});
+  if (pulling) pulling->stop();
   server->stop();
   listener.join();
   watch.stop();
@@ -283,12 +287,12 @@ Result<void> run_token(const TokenOptions& options, Context& /*context*/) {
   if (path.empty()) {
     return fail(Errc::invalid_argument, "which file? give --tokens FILE, or set serve.tokens_file");
   }
-  const std::string token = coordinator::make_token();
-  std::string line = coordinator::digest_of(token) + ' ' + options.user;
+  const std::string token = http::make_token();
+  std::string line = http::digest_of(token) + ' ' + options.user;
   if (options.admin) line += " admin";
   for (const std::string& directory : options.below) line += ' ' + directory;
   line += '\n';
-  IEZ_CHECK(coordinator::Tokens::parse(line, "the new line"));
+  IEZ_CHECK(http::Tokens::parse(line, "the new line"));
   const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   if (file < 0) return fail_errno(errno, path);
   struct stat info{};

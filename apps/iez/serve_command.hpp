@@ -23,9 +23,13 @@ struct ServeOptions {
   std::optional<double> cpu_limit;
   std::optional<double> memory_limit;
   std::optional<double> rate_limit;
-  std::vector<std::string> roots;  // parameters that are read here, without an agent
-  bool no_agents = false;          // listen to none
-  bool fast = false;               // commits outlive the process, not the machine
+  std::vector<std::string> pull;  // databases; none: as the settings say
+  std::string pull_token;         // file
+  std::string pull_ca;
+  std::optional<double> pull_interval;  // seconds
+  std::vector<std::string> roots;       // parameters that are read here, without an agent
+  bool no_agents = false;               // listen to none
+  bool fast = false;                    // commits outlive the process, not the machine
   bool json = false;
 };
 

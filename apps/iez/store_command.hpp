@@ -1,4 +1,4 @@
-// `iez db show|export|import|check|migrate` and `iez app list|show|forget`: the interaction database.
+// `iez db show|export|import|check|migrate|serve` and `iez app list|show|forget`: the interaction database.
 #pragma once
 
 #include <cstddef>
@@ -26,6 +26,15 @@ struct DbImportOptions {
 struct DbMigrateOptions {
   StoreOptions common;
   bool dry_run = false;
+};
+
+struct DbServeOptions {
+  StoreOptions common;
+  std::string listen = "127.0.0.1:9853";
+  std::string tokens;
+  std::string certificate;
+  std::string certificate_key;
+  double rate_limit = 100;
 };
 
 struct AppListOptions {
@@ -57,6 +66,7 @@ std::string current_user();
 [[nodiscard]] Result<void> run_db_import(const DbImportOptions& options, Context& context);
 [[nodiscard]] Result<void> run_db_check(const StoreOptions& options, Context& context);
 [[nodiscard]] Result<void> run_db_migrate(const DbMigrateOptions& options, Context& context);
+[[nodiscard]] Result<void> run_db_serve(const DbServeOptions& options, Context& context);
 [[nodiscard]] Result<void> run_app_list(const AppListOptions& options, Context& context);
 [[nodiscard]] Result<void> run_app_show(const AppShowOptions& options, Context& context);
 [[nodiscard]] Result<void> run_app_forget(const AppForgetOptions& options, Context& context);

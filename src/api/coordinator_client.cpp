@@ -10,81 +10,27 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <httplib.h>
 
+#include "api/http_client.hpp"
 #include "api/plan_json.hpp"
 #include "base/text.hpp"
 
 namespace iez::api {
 
-namespace {
-
-Errc code_of(int status) {
-  switch (status) {
-    case 400:
-    case 405:
-    case 411:
-    case 415:
-    case 422:
-      return Errc::invalid_argument;
-    case 401:
-    case 403:
-      return Errc::permission;
-    case 404:
-    case 410:
-      return Errc::not_found;
-    case 409:
-    case 413:
-    case 414:
-    case 429:
-    case 431:
-      return Errc::limit;
-    default:
-      return Errc::io;
-  }
-}
-
-std::uint64_t retry_after(const httplib::Response& response) {
-  const auto seconds = text::parse_u64(response.get_header_value("Retry-After"));
-  return std::clamp<std::uint64_t>(seconds.value_or(1), 1, 3600);
-}
-
-}  // namespace
-
 struct CoordinatorClient::State {
-  explicit State(const Options& given) : options(given), client(given.url) {}
+  std::unique_ptr<HttpClient> client;
 
-  Options options;
-  httplib::Client client;
-
-  std::unexpected<Error> refused(const httplib::Response& response) const {
-    const auto problem = parse_problem(response.body);
-    std::string what = problem && !problem->detail.empty()  ? problem->detail
-                       : problem && !problem->title.empty() ? problem->title
-                                                            : std::string("no reason given");
-    if (response.status == 429) what += fmt::format(" (try again in {} s)", retry_after(response));
-    return fail(code_of(response.status), fmt::format("{}: {} (HTTP {})", options.url, text::printable(what), response.status));
-  }
-
-  Result<httplib::Response> outcome(httplib::Result&& result) const {
-    if (!result) {
-      return fail(Errc::io, fmt::format("{}: no answer ({})", options.url, httplib::to_string(result.error())));
-    }
-    if (result->status < 200 || result->status > 299) return refused(*result);
-    return std::move(*result);
-  }
-
-  Result<Submitted> submitted(const httplib::Response& response) const {
+  Result<Submitted> submitted(const HttpClient::Answer& response) const {
     Submitted out;
     if (response.status == 202) {
       auto ticket = parse_ticket(response.body);
-      if (!ticket) return with_context(std::move(ticket).error(), options.url + ": the answer makes no sense");
+      if (!ticket) return with_context(std::move(ticket).error(), client->url() + ": the answer makes no sense");
       out.ticket = *std::move(ticket);
       out.ticket.retry_after_s = std::clamp<std::uint64_t>(out.ticket.retry_after_s, 1, 3600);
       return out;
     }
     auto answer = parse_plan_answer(response.body);
-    if (!answer) return with_context(std::move(answer).error(), options.url + ": the answer makes no sense");
+    if (!answer) return with_context(std::move(answer).error(), client->url() + ": the answer makes no sense");
     out.answer = *std::move(answer);
     return out;
   }
@@ -93,42 +39,24 @@ struct CoordinatorClient::State {
 CoordinatorClient::CoordinatorClient(std::unique_ptr<State> state) : state_(std::move(state)) {}
 CoordinatorClient::~CoordinatorClient() = default;
 
-Result<std::unique_ptr<CoordinatorClient>> CoordinatorClient::make(const Options& given) {
-  Options options = given;
-  while (options.url.ends_with('/')) options.url.pop_back();
-  const std::string_view url = options.url;
-  const std::size_t start = url.starts_with("http://") ? 7 : url.starts_with("https://") ? 8 : 0;
-  if (start == 0 || url.size() == start || url.find_first_of("/?# @", start) != std::string_view::npos) {
-    return fail(Errc::invalid_argument,
-                fmt::format("coordinator '{}': expected http://HOST:PORT or https://HOST:PORT", text::printable(given.url)));
-  }
-  auto state = std::make_unique<State>(options);
-  if (!state->client.is_valid()) {
-    return fail(Errc::invalid_argument, fmt::format("coordinator '{}': not an address", text::printable(given.url)));
-  }
-  const auto seconds = [](Duration d) { return static_cast<time_t>(d.count() / 1'000'000'000); };
-  const auto micros = [](Duration d) { return static_cast<time_t>(d.count() % 1'000'000'000 / 1000); };
-  httplib::Client& client = state->client;
-  client.set_keep_alive(true);
-  client.set_tcp_nodelay(true);
-  client.set_connection_timeout(seconds(options.connect_timeout), micros(options.connect_timeout));
-  client.set_read_timeout(seconds(options.timeout), micros(options.timeout));
-  client.set_write_timeout(seconds(options.timeout), micros(options.timeout));
-  if (!options.ca_file.empty()) client.set_ca_cert_path(options.ca_file);
-  client.enable_server_certificate_verification(true);
-  httplib::Headers headers{{"Accept-Encoding", "identity"}};
-  if (!options.token.empty()) headers.emplace("Authorization", "Bearer " + options.token);
-  client.set_default_headers(std::move(headers));
+Result<std::unique_ptr<CoordinatorClient>> CoordinatorClient::make(const Options& options) {
+  auto state = std::make_unique<State>();
+  IEZ_TRY(state->client, HttpClient::make({.what = "coordinator",
+                                           .url = options.url,
+                                           .token = options.token,
+                                           .ca_file = options.ca_file,
+                                           .connect_timeout = options.connect_timeout,
+                                           .timeout = options.timeout}));
   return std::unique_ptr<CoordinatorClient>(new CoordinatorClient(std::move(state)));
 }
 
 Result<Submitted> CoordinatorClient::submit(const PlanRequest& request) {
-  IEZ_TRY(const auto response, state_->outcome(state_->client.Post("/v1/plans", to_json(request), "application/json")));
+  IEZ_TRY(const auto response, state_->client->accepted("POST", "/v1/plans", to_json(request)));
   return state_->submitted(response);
 }
 
 Result<Submitted> CoordinatorClient::poll(std::string_view plan) {
-  IEZ_TRY(const auto response, state_->outcome(state_->client.Get("/v1/plans/" + std::string(plan))));
+  IEZ_TRY(const auto response, state_->client->accepted("GET", "/v1/plans/" + std::string(plan)));
   return state_->submitted(response);
 }
 
@@ -147,31 +75,29 @@ Result<Submitted> CoordinatorClient::plan(const PlanRequest& request, Duration p
 
 Result<void> CoordinatorClient::created(std::string_view plan, const CreatedRequest& request) {
   const std::string path = fmt::format("/v1/plans/{}/created", plan);
-  IEZ_CHECK(state_->outcome(state_->client.Post(path, to_json(request), "application/json")));
+  IEZ_CHECK(state_->client->accepted("POST", path, to_json(request)));
   return {};
 }
 
 Result<void> CoordinatorClient::expire(std::string_view plan) {
-  IEZ_CHECK(state_->outcome(state_->client.Delete("/v1/plans/" + std::string(plan))));
+  IEZ_CHECK(state_->client->accepted("DELETE", "/v1/plans/" + std::string(plan)));
   return {};
 }
 
 Result<std::vector<PlanRow>> CoordinatorClient::plans(std::string_view application) {
-  httplib::Params parameters;
-  if (!application.empty()) parameters.emplace("application", application);
-  IEZ_TRY(const auto response, state_->outcome(state_->client.Get("/v1/plans", parameters, httplib::Headers{})));
+  const std::string path = application.empty() ? "/v1/plans" : with_parameter("/v1/plans", "application", application);
+  IEZ_TRY(const auto response, state_->client->accepted("GET", path));
   return parse_plan_rows(response.body);
 }
 
 Result<std::vector<OstWeight>> CoordinatorClient::weights(std::string_view file_system) {
-  httplib::Params parameters;
-  if (!file_system.empty()) parameters.emplace("file_system", file_system);
-  IEZ_TRY(const auto response, state_->outcome(state_->client.Get("/v1/weights", parameters, httplib::Headers{})));
+  const std::string path = file_system.empty() ? "/v1/weights" : with_parameter("/v1/weights", "file_system", file_system);
+  IEZ_TRY(const auto response, state_->client->accepted("GET", path));
   return parse_weights(response.body);
 }
 
 Result<std::string> CoordinatorClient::get(const std::string& path) {
-  IEZ_TRY(auto response, state_->outcome(state_->client.Get(path)));
+  IEZ_TRY(auto response, state_->client->accepted("GET", path));
   return std::move(response.body);
 }
 

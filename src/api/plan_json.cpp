@@ -212,6 +212,8 @@ PlanRow plan_row(JsonCursor& json, std::string& key) {
       row.file_system = json.text(kMaxWord);
     } else if (key == "state") {
       row.state = json.text(kMaxWord);
+    } else if (key == "database") {
+      row.database = json.text(kMaxName);
     } else if (key == "revision") {
       row.revision = json.whole(kMost);
     } else if (key == "made_ns") {
@@ -254,6 +256,7 @@ std::string to_json(const PlanRequest& request) {
   if (!request.file_system.empty()) json.field("file_system", request.file_system);
   if (!request.run.empty()) json.field("run", request.run);
   if (!request.host.empty()) json.field("host", request.host);
+  if (!request.database.empty()) json.field("database", request.database);
   if (request.ttl_s != 0) json.field("ttl_s", request.ttl_s);
   if (request.keep_earlier) json.field("keep_earlier", request.keep_earlier);
   json.key("files").begin_array();
@@ -345,6 +348,7 @@ std::string to_json(std::span<const PlanRow> rows) {
         .field("user", row.user)
         .field("file_system", row.file_system)
         .field("state", row.state)
+        .field("database", row.database)
         .field("revision", row.revision)
         .field("made_ns", row.made_ns)
         .field("expires_ns", row.expires_ns)
@@ -363,11 +367,7 @@ std::string to_json(std::string_view file_system, std::span<const OstWeight> wei
   return json.end_object().take();
 }
 
-Result<PlanRequest> parse_plan_request(std::string_view text) {
-  if (text.size() > kMaxRequestBytes) {
-    return fail(Errc::limit, fmt::format("a request of {} bytes; at most {} are taken", text.size(), kMaxRequestBytes));
-  }
-  JsonCursor json(text);
+PlanRequest read_plan_request(JsonCursor& json) {
   PlanRequest request;
   std::string key;
   for (json.enter_object(); json.next_key(key);) {
@@ -379,6 +379,8 @@ Result<PlanRequest> parse_plan_request(std::string_view text) {
       request.run = json.text(kMaxWord);
     } else if (key == "host") {
       request.host = json.text(kMaxWord);
+    } else if (key == "database") {
+      request.database = json.text(kMaxName);
     } else if (key == "ttl_s") {
       request.ttl_s = json.whole(kMost);
     } else if (key == "keep_earlier") {
@@ -399,12 +401,20 @@ Result<PlanRequest> parse_plan_request(std::string_view text) {
       json.skip();
     }
   }
+  return request;
+}
+
+Result<PlanRequest> parse_plan_request(std::string_view text) {
+  if (text.size() > kMaxRequestBytes) {
+    return fail(Errc::limit, fmt::format("a request of {} bytes; at most {} are taken", text.size(), kMaxRequestBytes));
+  }
+  JsonCursor json(text);
+  PlanRequest request = read_plan_request(json);
   IEZ_CHECK(json.finish());
   return request;
 }
 
-Result<PlanAnswer> parse_plan_answer(std::string_view text) {
-  JsonCursor json(text);
+PlanAnswer read_plan_answer(JsonCursor& json) {
   PlanAnswer answer;
   std::string key;
   for (json.enter_object(); json.next_key(key);) {
@@ -438,14 +448,25 @@ Result<PlanAnswer> parse_plan_answer(std::string_view text) {
       json.skip();
     }
   }
+  return answer;
+}
+
+Result<PlanAnswer> parse_plan_answer(std::string_view text) {
+  JsonCursor json(text);
+  PlanAnswer answer = read_plan_answer(json);
   IEZ_CHECK(json.finish());
+  IEZ_CHECK(check_answer(answer));
+  return answer;
+}
+
+Result<void> check_answer(const PlanAnswer& answer) {
   if (answer.plan.empty()) return fail(Errc::parse, "an answer without the id of its plan");
   for (const FileAnswer& file : answer.files) {
     if (file.reason >= answer.reasons.size() && !(file.reason == 0 && answer.reasons.empty())) {
       return fail(Errc::parse, fmt::format("reason {} of {}", file.reason, answer.reasons.size()));
     }
   }
-  return answer;
+  return {};
 }
 
 Result<CreatedRequest> parse_created_request(std::string_view text) {

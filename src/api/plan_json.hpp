@@ -32,6 +32,14 @@ std::string to_json(std::string_view file_system, std::span<const OstWeight> wei
 [[nodiscard]] Result<std::vector<PlanRow>> parse_plan_rows(std::string_view json);
 [[nodiscard]] Result<std::vector<OstWeight>> parse_weights(std::string_view json);
 
+// The value that comes next, as a part of a larger text.
+class JsonCursor;
+PlanRequest read_plan_request(JsonCursor& json);
+PlanAnswer read_plan_answer(JsonCursor& json);
+
+// No id, or a reason that is not there.
+[[nodiscard]] Result<void> check_answer(const PlanAnswer& answer);
+
 // What makes no sense in any file system: no application, no name, a name that is not absolute or has "//", "/./" or "/../" in
 // it, no bytes, too many files. plan_files() of the placement module looks at the rest.
 [[nodiscard]] Result<void> check(const PlanRequest& request);

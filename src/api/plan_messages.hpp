@@ -49,6 +49,7 @@ struct PlanRequest {
   std::string file_system;    // empty: the only one that is known
   std::string run;            // the run that the prediction was made after; only for people
   std::string host;           // that asks; only for people
+  std::string database;       // address of the database that it was pulled from; set by the coordinator alone
   std::uint64_t ttl_s = 0;    // seconds until the plan expires; 0: the coordinator's default
   bool keep_earlier = false;  // else earlier plans of this user, application and file system are taken back by this one
   std::vector<FileRequest> files;
@@ -140,7 +141,8 @@ struct PlanRow {
   std::string application;
   std::string user;
   std::string file_system;
-  std::string state;  // "pending" or "queued"
+  std::string state;     // "pending" or "queued"
+  std::string database;  // that it was pulled from; empty: it was asked for
   std::uint64_t revision = 0;
   std::int64_t made_ns = 0;
   std::int64_t expires_ns = 0;

@@ -26,6 +26,7 @@ struct Variable {
 
 constexpr std::array kVariables{
     Variable{"IEZ_COORDINATOR", "coordinator", "url"},
+    Variable{"IEZ_COORDINATOR_MODE", "coordinator", "mode"},
     Variable{"IEZ_TOKEN_FILE", "coordinator", "token_file"},
     Variable{"IEZ_CA_FILE", "coordinator", "ca_file"},
     Variable{"IEZ_STORE", "store", "url"},
@@ -68,9 +69,13 @@ Result<void> flag(const TableReader& table, std::string_view key, bool& out) {
 }
 
 Result<void> read(const TableReader& table, Settings::Coordinator& out) {
-  static constexpr std::array<std::string_view, 4> kKeys{"url", "token_file", "ca_file", "timeout"};
+  static constexpr std::array<std::string_view, 5> kKeys{"url", "mode", "token_file", "ca_file", "timeout"};
   IEZ_CHECK(table.only(kKeys));
   IEZ_CHECK(text(table, "url", out.url));
+  std::string mode;
+  IEZ_CHECK(text(table, "mode", mode));
+  if (table.get("mode") != nullptr && mode != "push" && mode != "pull") return table.bad("mode", "\"push\" or \"pull\"");
+  out.pull = mode == "pull";
   IEZ_CHECK(path(table, "token_file", out.token_file));
   IEZ_CHECK(path(table, "ca_file", out.ca_file));
   return table.duration("timeout", out.timeout, Zero::refused);
@@ -83,9 +88,9 @@ Result<void> read(const TableReader& table, Settings::Store& out) {
 }
 
 Result<void> read(const TableReader& table, Settings::Serve& out) {
-  static constexpr std::array<std::string_view, 12> kKeys{"listen", "samples",     "requests",     "state",
-                                                          "keys",   "tokens_file", "certificate",  "certificate_key",
-                                                          "policy", "cpu_limit",   "memory_limit", "rate_limit"};
+  static constexpr std::array<std::string_view, 16> kKeys{
+      "listen", "samples",   "requests",     "state",      "keys", "tokens_file",     "certificate",  "certificate_key",
+      "policy", "cpu_limit", "memory_limit", "rate_limit", "pull", "pull_token_file", "pull_ca_file", "pull_interval"};
   IEZ_CHECK(table.only(kKeys));
   IEZ_CHECK(table.name_of("listen", out.listen));
   IEZ_CHECK(table.name_of("samples", out.samples));
@@ -98,7 +103,11 @@ Result<void> read(const TableReader& table, Settings::Serve& out) {
   IEZ_CHECK(table.name_of("policy", out.policy));
   IEZ_CHECK(table.number("cpu_limit", out.cpu_limit, 0, 1));
   IEZ_CHECK(table.number("memory_limit", out.memory_limit, 0, 1));
-  return table.number("rate_limit", out.rate_limit, 0, 1e9);
+  IEZ_CHECK(table.number("rate_limit", out.rate_limit, 0, 1e9));
+  IEZ_CHECK(texts(table, "pull", out.pull));
+  IEZ_CHECK(path(table, "pull_token_file", out.pull_token_file));
+  IEZ_CHECK(path(table, "pull_ca_file", out.pull_ca_file));
+  return table.duration("pull_interval", out.pull_interval, Zero::refused);
 }
 
 Result<void> read(const TableReader& table, Settings::Agent& out) {

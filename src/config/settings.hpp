@@ -23,9 +23,12 @@ struct Settings {
 
   struct Coordinator {
     std::string url;         // empty: none, plan locally
+    bool pull = false;       // it fetches predictions from the store; nobody asks it
     std::string token_file;  // holds the bearer token
     std::string ca_file;     // of its certificate; empty: those of the system
     Duration timeout{5'000'000'000};
+
+    bool asked() const { return !url.empty() && !pull; }
   } coordinator;
 
   struct Store {
@@ -44,7 +47,11 @@ struct Settings {
     std::string policy = "balanced";
     double cpu_limit = 0.7;
     double memory_limit = 0.5;
-    double rate_limit = 100;  // requests of one user a second; 0: no limit
+    double rate_limit = 100;        // requests of one user a second; 0: no limit
+    std::vector<std::string> pull;  // databases of `iez db serve`
+    std::string pull_token_file;    // holds the token for them
+    std::string pull_ca_file;       // of their certificates; empty: those of the system
+    Duration pull_interval{5'000'000'000};
   } serve;
 
   struct Agent {

@@ -67,6 +67,25 @@ TEST_F(SettingsTest, LaterFilesAndVariablesWinKeyByKey) {
   EXPECT_THAT(settings->roots, ElementsAre("/x", "/y"));
 }
 
+TEST_F(SettingsTest, Pull) {
+  EXPECT_FALSE(load_settings(sources_)->coordinator.pull);
+  write("site.toml",
+        "[coordinator]\nurl = \"http://one\"\nmode = \"pull\"\n[serve]\npull = [\"http://a:1\", \"http://b:2\"]\n"
+        "pull_token_file = \"/t\"\npull_ca_file = \"/c\"\npull_interval = \"2s\"\n");
+  auto settings = load_settings(sources_);
+  ASSERT_TRUE(settings) << settings.error().message;
+  EXPECT_TRUE(settings->coordinator.pull);
+  EXPECT_FALSE(settings->coordinator.asked());
+  EXPECT_THAT(settings->serve.pull, ElementsAre("http://a:1", "http://b:2"));
+  EXPECT_EQ(settings->serve.pull_token_file, "/t");
+  EXPECT_EQ(settings->serve.pull_ca_file, "/c");
+  EXPECT_EQ(settings->serve.pull_interval, Duration(2'000'000'000));
+  variables_ = {{"IEZ_COORDINATOR_MODE", "push"}};
+  settings = load_settings(sources_);
+  ASSERT_TRUE(settings) << settings.error().message;
+  EXPECT_TRUE(settings->coordinator.asked());
+}
+
 TEST_F(SettingsTest, AWrongKeyNamesFileLineAndTheNearestRightOne) {
   write("site.toml", "[serve]\nlisten = \"127.0.0.1:1\"\nmemory_limt = 0.3\n");
   const auto settings = load_settings(sources_);
@@ -78,7 +97,7 @@ TEST_F(SettingsTest, AWrongKeyNamesFileLineAndTheNearestRightOne) {
 TEST_F(SettingsTest, WrongValuesAreErrors) {
   for (const std::string text :
        {"enabled = 1", "roots = [1]", "[run]\nunplanned_limit = 2.0", "[agent]\ninterval = \"0 s\"", "[serve]\npull = \"x\"",
-        "[store]\nurl = 5", "[agent]\nkeys = \"~/keys\"", "serve = 3", "[run\n"}) {
+        "[coordinator]\nmode = \"both\"", "[store]\nurl = 5", "[agent]\nkeys = \"~/keys\"", "serve = 3", "[run\n"}) {
     SCOPED_TRACE(text);
     sources_.files.clear();
     write("bad.toml", text);

@@ -110,6 +110,7 @@ Result<StoredPlan> GlobalView::plan(const api::PlanRequest& request, std::string
   const Sums& sums = sums_[name];
   StoredPlan out{.id = id, .user = std::string(user), .application = request.application, .file_system = name};
   out.policy = policy_->name();
+  out.database = request.database;
   out.made_ns = now_ns;
   out.expires_ns = now_ns + ttl_ns;
   out.weights = !request.spread.empty();

@@ -64,15 +64,15 @@ TEST_F(LedgerTest, DamageIsTold) {
   }
   {
     const auto database = sql::Database::open(folder_ + "/coordinator.db", sql::Durability::process).value();
-    database->run("UPDATE plans SET plan = x'01'");
+    database->run("UPDATE plans SET plan = x'7f'");
   }
   const auto ledger = open().value();
   const auto loaded = ledger->load([](StoredPlan&&) {}, [](Queued&&) {});
   ASSERT_FALSE(loaded);
-  EXPECT_EQ(
-      loaded.error().message,
-      "the ledger: plan 0000000000000001 cannot be read: a plan of version 1; this program reads version 2; move the ledger "
-      "away to start without it");
+  EXPECT_EQ(loaded.error().message,
+            "the ledger: plan 0000000000000001 cannot be read: a plan of version 127; this program reads versions 1 to 2; move "
+            "the ledger "
+            "away to start without it");
 }
 
 }  // namespace

@@ -96,4 +96,27 @@ std::string metrics_text(const ServiceState& state, std::span<const FileSystemRe
   return text.take();
 }
 
+std::string pull_metrics_text(std::span<const PullReport> databases) {
+  if (databases.empty()) return {};
+  Text text;
+  const auto each = [&](std::string_view name, std::string_view type, std::string_view help, auto of) {
+    text.head(name, type, help);
+    for (const PullReport& one : databases) {
+      text.value(name, fmt::format("database=\"{}\"", label(one.url)), static_cast<double>(of(one.figures)));
+    }
+  };
+  each("iez_pull_up", "gauge", "1 if the database answered at the last turn", [](const PullFigures& f) { return f.up ? 1 : 0; });
+  each("iez_pull_revision", "gauge", "Revision of the database that was seen", [](const PullFigures& f) { return f.revision; });
+  each("iez_pull_waiting", "gauge", "Predictions that have no plan yet", [](const PullFigures& f) { return f.waiting; });
+  each("iez_pull_turns_total", "counter", "Times that the database was asked", [](const PullFigures& f) { return f.turns; });
+  each("iez_pull_failures_total", "counter", "Of them, those that came to nothing",
+       [](const PullFigures& f) { return f.failures; });
+  each("iez_pull_fetched_total", "counter", "Predictions that were fetched", [](const PullFigures& f) { return f.fetched; });
+  each("iez_pull_posted_total", "counter", "Plans that the database took", [](const PullFigures& f) { return f.posted; });
+  each("iez_pull_replaced_total", "counter", "Plans that came too late", [](const PullFigures& f) { return f.replaced; });
+  each("iez_pull_refused_total", "counter", "Predictions that could not be planned",
+       [](const PullFigures& f) { return f.refused; });
+  return text.take();
+}
+
 }  // namespace iez::coordinator

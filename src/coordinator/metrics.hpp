@@ -6,10 +6,17 @@
 #include <span>
 #include <string>
 
+#include "coordinator/puller.hpp"
 #include "coordinator/service.hpp"
 
 namespace iez::coordinator {
 
+struct PullReport {
+  std::string url;
+  PullFigures figures;
+};
+
 std::string metrics_text(const ServiceState& state, std::span<const FileSystemReport> file_systems);
+std::string pull_metrics_text(std::span<const PullReport> databases);  // empty: there are none
 
 }  // namespace iez::coordinator

@@ -185,12 +185,13 @@ api::Ticket Service::ticket(std::uint64_t id) const {
 }
 
 Reply<api::Submitted> Service::enqueue(std::unique_lock<std::mutex>& lock, const Identity& who, std::string_view body,
-                                       std::string why) {
+                                       std::string why, std::uint64_t id) {
   if (queue_.size() >= options_.queue_limit || queue_bytes_ + body.size() > options_.queue_bytes) {
     ++counters_.refused;
     return problem(503, "queue-full", "The queue is full", fmt::format("{} requests wait already; {}", queue_.size(), why));
   }
-  auto queued = std::make_shared<Queued>(Queued{.id = new_id(), .turn = ++turn_, .made_ns = wall_ns(clock_), .user = who.user});
+  auto queued = std::make_shared<Queued>(
+      Queued{.id = id != 0 ? id : new_id(), .turn = ++turn_, .made_ns = wall_ns(clock_), .user = who.user});
   queued->body = body;
   Change change{.id = queued->id, .queued_after = queued};
   apply(change, true);
@@ -199,10 +200,15 @@ Reply<api::Submitted> Service::enqueue(std::unique_lock<std::mutex>& lock, const
   return api::Submitted{.answer = std::nullopt, .ticket = ticket(queued->id)};
 }
 
-Reply<api::Submitted> Service::plan(const Identity& who, const api::PlanRequest& request, std::string_view body, bool wait) {
+Reply<api::Submitted> Service::plan(const Identity& who, const api::PlanRequest& request, std::string_view body, bool wait,
+                                    std::uint64_t id) {
   if (const auto sound = api::check(request); !sound) return problem(sound.error());
   last_plan_ = clock_.monotonic().count();
   std::unique_lock lock(mutex_);
+  if (id != 0 && (view_->find(id) || waiting_.contains(id))) {
+    lock.unlock();
+    return find(who, id_text(id));
+  }
   if (auto known = view_->resolve(request.file_system); !known) {
     ++counters_.refused;
     if (view_->file_systems().empty()) {
@@ -214,9 +220,9 @@ Reply<api::Submitted> Service::plan(const Identity& who, const api::PlanRequest&
   if (busy_ || !wait || !queue_.empty()) {
     const bool only_problems =
         !busy_ && wait && std::ranges::all_of(queue_, [](const auto& entry) { return !entry.second->problem.empty(); });
-    if (!only_problems) return enqueue(lock, who, body, "try again later");
+    if (!only_problems) return enqueue(lock, who, body, "try again later", id);
   }
-  return plan_now(lock, who.user, request, new_id(), nullptr);
+  return plan_now(lock, who.user, request, id != 0 ? id : new_id(), nullptr);
 }
 
 Reply<api::Submitted> Service::plan_now(std::unique_lock<std::mutex>& lock, const std::string& user,
@@ -327,6 +333,7 @@ std::vector<api::PlanRow> Service::plans(const Identity& who, std::string_view a
                     .user = plan->user,
                     .file_system = plan->file_system,
                     .state = "pending",
+                    .database = plan->database,
                     .revision = plan->revision,
                     .made_ns = plan->made_ns,
                     .expires_ns = plan->expires_ns,
@@ -339,6 +346,15 @@ std::vector<api::PlanRow> Service::plans(const Identity& who, std::string_view a
     return std::pair(a.made_ns, a.plan) < std::pair(b.made_ns, b.plan);
   });
   return rows;
+}
+
+std::vector<PlanPointer> Service::pulled(std::string_view database) {
+  const std::lock_guard guard(mutex_);
+  std::vector<PlanPointer> out;
+  for (const auto& [id, plan] : view_->plans()) {
+    if (plan->database == database) out.push_back(plan);
+  }
+  return out;
 }
 
 Reply<std::vector<api::OstWeight>> Service::weights(const std::string& file_system, std::string& name) {

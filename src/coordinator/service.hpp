@@ -25,11 +25,13 @@
 #include "api/plan_messages.hpp"
 #include "base/clock.hpp"
 #include "base/log.hpp"
-#include "coordinator/access.hpp"
 #include "coordinator/global_view.hpp"
 #include "coordinator/ledger.hpp"
+#include "http/access.hpp"
 
 namespace iez::coordinator {
+
+using http::Identity;
 
 struct NodeLoad {
   double cpu = 0;  // shares
@@ -92,11 +94,14 @@ class Service {
   void set_view(std::vector<std::pair<model::Cluster, std::vector<OstIndex>>> file_systems);
 
   // body: the request as it came. wait: false plans nothing before the answer (a ticket, always).
-  Reply<api::Submitted> plan(const Identity& who, const api::PlanRequest& request, std::string_view body, bool wait);
+  // id: of the plan; one that is pending or waits already is answered as it is. 0: a new one.
+  Reply<api::Submitted> plan(const Identity& who, const api::PlanRequest& request, std::string_view body, bool wait,
+                             std::uint64_t id = 0);
   Reply<api::Submitted> find(const Identity& who, std::string_view plan);
   Reply<void> created(const Identity& who, std::string_view plan, const api::CreatedRequest& request);
   Reply<void> expire(const Identity& who, std::string_view plan);
   std::vector<api::PlanRow> plans(const Identity& who, std::string_view application);
+  std::vector<PlanPointer> pulled(std::string_view database);  // pending plans that came from there
   Reply<std::vector<api::OstWeight>> weights(const std::string& file_system, std::string& name);
 
   std::vector<FileSystemReport> report();
@@ -119,7 +124,8 @@ class Service {
   std::optional<Error> commit(std::unique_lock<std::mutex>& lock, std::vector<Change> changes);
   Reply<api::Submitted> plan_now(std::unique_lock<std::mutex>& lock, const std::string& user, const api::PlanRequest& request,
                                  std::uint64_t id, const QueuedPointer& queued);
-  Reply<api::Submitted> enqueue(std::unique_lock<std::mutex>& lock, const Identity& who, std::string_view body, std::string why);
+  Reply<api::Submitted> enqueue(std::unique_lock<std::mutex>& lock, const Identity& who, std::string_view body, std::string why,
+                                std::uint64_t id);
   api::Ticket ticket(std::uint64_t id) const;
   api::PlanAnswer full_answer(const StoredPlan& plan) const;
   Reply<PlanPointer> owned(const Identity& who, std::string_view plan) const;

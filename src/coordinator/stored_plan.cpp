@@ -12,6 +12,7 @@ namespace iez::coordinator {
 namespace {
 
 constexpr std::uint64_t kVersion = 2;
+constexpr std::uint64_t kOldest = 1;  // without a database, and without expected sizes
 
 class Writer {
  public:
@@ -134,6 +135,7 @@ std::vector<std::byte> encode(const StoredPlan& plan) {
   out.text(plan.application);
   out.text(plan.file_system);
   out.text(plan.policy);
+  out.text(plan.database);
   out.number(plan.revision);
   out.number(static_cast<std::uint64_t>(plan.made_ns));
   out.number(static_cast<std::uint64_t>(plan.expires_ns));
@@ -170,14 +172,17 @@ std::vector<std::byte> encode(const StoredPlan& plan) {
 
 Result<StoredPlan> decode(std::span<const std::byte> bytes) {
   Reader in(bytes);
-  if (const std::uint64_t version = in.number(); version != kVersion) {
-    return fail(Errc::unsupported, fmt::format("a plan of version {}; this program reads version {}", version, kVersion));
+  const std::uint64_t version = in.number();
+  if (version < kOldest || version > kVersion) {
+    return fail(Errc::unsupported,
+                fmt::format("a plan of version {}; this program reads versions {} to {}", version, kOldest, kVersion));
   }
   StoredPlan plan{.id = in.number()};
   plan.user = in.text();
   plan.application = in.text();
   plan.file_system = in.text();
   plan.policy = in.text();
+  if (version >= 2) plan.database = in.text();
   plan.revision = in.number();
   plan.made_ns = static_cast<std::int64_t>(in.number());
   plan.expires_ns = static_cast<std::int64_t>(in.number());
@@ -200,7 +205,7 @@ Result<StoredPlan> decode(std::span<const std::byte> bytes) {
   }
   for (std::uint64_t left = in.count(); left > 0 && !in.failed(); --left) {
     StoredLayout layout{.bytes = in.number()};
-    layout.expected = in.number();
+    layout.expected = version >= 2 ? in.number() : layout.bytes;
     layout.object_bytes = in.number();
     layout.stripe_size = in.number();
     layout.pool = static_cast<std::uint16_t>(in.number(kMost16));

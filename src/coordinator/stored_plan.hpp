@@ -48,6 +48,7 @@ struct StoredPlan {
   std::string application;
   std::string file_system;
   std::string policy;
+  std::string database;  // that its prediction was pulled from; empty: a client asked
   std::uint64_t revision = 1;
   std::int64_t made_ns = 0;
   std::int64_t expires_ns = 0;

@@ -127,21 +127,31 @@ Result<store::Allocation> plan_here(const PlanQuestion& question, const Choice& 
 
 Result<store::Allocation> make_allocation(const PlanQuestion& question) {
   IEZ_TRY(const Choice choice, choose_file_system(question));
-  if (!question.settings.coordinator.url.empty()) {
+  if (question.settings.coordinator.asked()) {
     FileSpace space;
     auto answered = ask_coordinator({.settings = question.settings,
-                                     .application = question.application.name,
-                                     .host = question.host,
-                                     .file_system = choice.file_system,
-                                     .prediction = question.prediction,
-                                     .rows = choice.rows,
-                                     .spread = spread_folders(choice.names),
-                                     .replaced = replaced_by(question, choice, space),
+                                     .wanted = {.application = question.application.name,
+                                                .host = question.host,
+                                                .file_system = choice.file_system,
+                                                .prediction = question.prediction,
+                                                .rows = choice.rows,
+                                                .spread = spread_folders(choice.names),
+                                                .freed = freed_bytes(replaced_by(question, choice, space))},
                                      .clock = question.clock});
     if (answered) return answered;
     question.notes.push_back(fmt::format("planned on this node: {}", answered.error().message));
   }
   return plan_here(question, choice);
+}
+
+Result<PullNote> note_for_pull(const PlanQuestion& question) {
+  IEZ_TRY(Choice choice, choose_file_system(question));
+  FileSpace space;
+  return PullNote{.host = question.host,
+                  .file_system = choice.file_system,
+                  .rows = choice.rows,
+                  .spread = spread_folders(choice.names),
+                  .freed = freed_bytes(replaced_by(question, choice, space))};
 }
 
 Result<store::Allocation> mend(const store::Allocation& allocation, const store::Prediction& prediction,

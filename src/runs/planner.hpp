@@ -16,11 +16,13 @@
 #include "model/cluster.hpp"
 #include "runs/allocate.hpp"
 #include "runs/mount_table.hpp"
+#include "runs/pull_note.hpp"
 #include "store/store.hpp"
 
 namespace iez::runs {
 
 inline constexpr std::string_view kLocalPlanner = "local";
+inline constexpr std::string_view kPulled = "pull";  // in reports: the coordinator has yet to fetch the prediction
 
 struct PlanQuestion {
   const config::Settings& settings;
@@ -38,6 +40,9 @@ struct PlanQuestion {
 // Files of the file system with the most bytes; a note tells of others. Errc::not_found: no file is on a file system that takes
 // layouts.
 [[nodiscard]] Result<store::Allocation> make_allocation(const PlanQuestion& question);
+
+// The same choice of files, for a coordinator that pulls; the prediction need not be stored yet.
+[[nodiscard]] Result<PullNote> note_for_pull(const PlanQuestion& question);
 
 // The same plan, but for the rows that use an unfit target: those get others. Number and key are not set.
 [[nodiscard]] Result<store::Allocation> mend(const store::Allocation& allocation, const store::Prediction& prediction,

@@ -57,16 +57,16 @@ PlanDetails details_of(const api::PlanAnswer& answer, std::span<const store::All
 
 }  // namespace
 
-api::PlanRequest request_of(const RemoteQuestion& question) {
+api::PlanRequest request_of(const WantedRows& wanted) {
   api::PlanRequest request;
-  request.application = question.application;
-  request.file_system = question.file_system;
-  request.host = question.host;
-  request.run = fmt::format("{}", question.prediction.run);
-  request.spread = question.spread;
-  request.files.reserve(question.rows.size());
-  for (const std::uint32_t number : question.rows) {
-    const store::PredictionRow& row = question.prediction.rows.at(number);
+  request.application = wanted.application;
+  request.file_system = wanted.file_system;
+  request.host = wanted.host;
+  request.run = fmt::format("{}", wanted.prediction.run);
+  request.spread = wanted.spread;
+  request.files.reserve(wanted.rows.size());
+  for (const std::uint32_t number : wanted.rows) {
+    const store::PredictionRow& row = wanted.prediction.rows.at(number);
     api::FileRequest file;
     file.name = row.name;
     file.bytes = std::max<std::uint64_t>(1, row.bytes.count);
@@ -78,10 +78,17 @@ api::PlanRequest request_of(const RemoteQuestion& question) {
     file.shared = row.shared;
     request.files.push_back(std::move(file));
   }
-  std::map<std::uint32_t, std::uint64_t> freed;
-  for (const placement::Reservation& one : question.replaced) freed[one.ost.value] += one.bytes.count;
-  for (const auto& [ost, bytes] : freed) request.freed.push_back({.ost = ost, .bytes = bytes});
+  request.freed = wanted.freed;
   return request;
+}
+
+std::vector<api::FreedBytes> freed_bytes(std::span<const placement::Reservation> replaced) {
+  std::map<std::uint32_t, std::uint64_t> sums;
+  for (const placement::Reservation& one : replaced) sums[one.ost.value] += one.bytes.count;
+  std::vector<api::FreedBytes> out;
+  out.reserve(sums.size());
+  for (const auto& [ost, bytes] : sums) out.push_back({.ost = ost, .bytes = bytes});
+  return out;
 }
 
 Result<std::vector<store::AllocationRow>> rows_of(const api::PlanAnswer& answer, std::span<const std::uint32_t> rows) {
@@ -110,21 +117,24 @@ Result<std::vector<store::AllocationRow>> rows_of(const api::PlanAnswer& answer,
 Result<store::Allocation> ask_coordinator(const RemoteQuestion& question) {
   const Duration timeout = question.settings.coordinator.timeout;
   IEZ_TRY(const auto client, client_of(question.settings, timeout));
-  IEZ_TRY(const api::Submitted submitted, client->plan(request_of(question), timeout, question.clock));
+  IEZ_TRY(const api::Submitted submitted, client->plan(request_of(question.wanted), timeout, question.clock));
   if (!submitted.answer) {
     (void)client->expire(submitted.ticket.plan);  // else it would reserve space for a plan that nobody carries out
     return fail(Errc::io, fmt::format("the coordinator is busy: {}", submitted.ticket.why));
   }
-  const api::PlanAnswer& answer = *submitted.answer;
+  return allocation_of(*submitted.answer, question.wanted, question.settings.coordinator.url);
+}
+
+Result<store::Allocation> allocation_of(const api::PlanAnswer& answer, const WantedRows& wanted, std::string_view planner) {
   store::Allocation allocation;
-  IEZ_TRY(allocation.rows, rows_of(answer, question.rows));
-  allocation.prediction = question.prediction.id;
+  IEZ_TRY(allocation.rows, rows_of(answer, wanted.rows));
+  allocation.prediction = wanted.prediction.id;
   allocation.plan = answer.plan;
   allocation.made_ns = answer.made_ns;
-  allocation.planner = question.settings.coordinator.url.substr(0, store::kMaxShort);
+  allocation.planner = planner.substr(0, store::kMaxShort);
   allocation.policy = answer.policy;
-  allocation.file_system = answer.file_system.empty() ? question.file_system : answer.file_system;
-  allocation.details = to_text(details_of(answer, allocation.rows, question.spread));
+  allocation.file_system = answer.file_system.empty() ? wanted.file_system : answer.file_system;
+  allocation.details = to_text(details_of(answer, allocation.rows, wanted.spread));
   return allocation;
 }
 
@@ -157,7 +167,7 @@ Result<void> renew_from_coordinator(const config::Settings& settings, store::Sto
 }
 
 void tell_created(const config::Settings& settings, const store::Allocation& allocation, std::span<const std::uint32_t> rows) {
-  if (settings.coordinator.url.empty()) return;
+  if (!settings.coordinator.asked()) return;
   const auto client = client_of(settings, kGlance);
   if (!client) return;
   const std::set<std::uint32_t> made(rows.begin(), rows.end());
@@ -171,7 +181,7 @@ void tell_created(const config::Settings& settings, const store::Allocation& all
 }
 
 void take_back(const config::Settings& settings, const std::string& plan) {
-  if (settings.coordinator.url.empty()) return;
+  if (!settings.coordinator.asked()) return;
   if (const auto client = client_of(settings, kGlance)) (void)(*client)->expire(plan);
 }
 

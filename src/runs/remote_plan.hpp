@@ -6,30 +6,32 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "api/plan_messages.hpp"
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "config/settings.hpp"
 #include "placement/targets.hpp"
 #include "store/store.hpp"
 
-namespace iez::api {
-struct PlanAnswer;
-struct PlanRequest;
-}  // namespace iez::api
-
 namespace iez::runs {
 
-struct RemoteQuestion {
-  const config::Settings& settings;
+// Files of a prediction that a plan is wanted for.
+struct WantedRows {
   std::string application;
   std::string host;
   std::string file_system;
   const store::Prediction& prediction;
-  std::span<const std::uint32_t> rows;           // of the prediction, ascending
-  std::vector<std::string> spread;               // folders for whose other files weights are wanted
-  std::vector<placement::Reservation> replaced;  // by the files of this plan
+  std::span<const std::uint32_t> rows;  // of the prediction, ascending
+  std::vector<std::string> spread;      // folders for whose other files weights are wanted
+  std::vector<api::FreedBytes> freed;   // by the files of this plan, at most one for each target
+};
+
+struct RemoteQuestion {
+  const config::Settings& settings;
+  WantedRows wanted;
   Clock& clock;
 };
 
@@ -46,7 +48,14 @@ void take_back(const config::Settings& settings, const std::string& plan);
 
 // ---- Pure parts ----
 
-api::PlanRequest request_of(const RemoteQuestion& question);
+api::PlanRequest request_of(const WantedRows& wanted);
+
+// What files take on targets, as a request tells it.
+std::vector<api::FreedBytes> freed_bytes(std::span<const placement::Reservation> replaced);
+
+// The plan as the store keeps it, without a key. planner: who answered.
+[[nodiscard]] Result<store::Allocation> allocation_of(const api::PlanAnswer& answer, const WantedRows& wanted,
+                                                      std::string_view planner);
 
 // The rows of an answer, in the order of the request. Fails if it has other files than were asked for, or a file without a
 // layout.

@@ -90,6 +90,9 @@ class RunLife::State {
   bool find_plan();
   bool make_folder();
   void choose_folders();
+  bool find_late_plan();
+  Result<void> plan_late();
+  PlanQuestion question_of(const store::Prediction& prediction);
   Result<void> take_plan();
   Result<void> mend_plan();
   Result<void> compile_newest();
@@ -225,7 +228,7 @@ Result<void> RunLife::State::compile_newest() {
 // Targets may have died or filled up since the plan was made.
 Result<void> RunLife::State::mend_plan() {
   if (allocation_->planner != kLocalPlanner) {
-    if (options_.settings.coordinator.url.empty()) return {};
+    if (!options_.settings.coordinator.asked()) return {};
     return renew_from_coordinator(options_.settings, *store_, *allocation_);
   }
   const auto before = before_.find(allocation_->file_system);
@@ -241,6 +244,55 @@ Result<void> RunLife::State::mend_plan() {
   IEZ_TRY([[maybe_unused]] const auto id, store_->put_allocation(mended));
   note(fmt::format("OST {} is {}: its files are planned anew", unfit.front().ost.value, unfit.front().why));
   return {};
+}
+
+PlanQuestion RunLife::State::question_of(const store::Prediction& prediction) {
+  return {.settings = options_.settings,
+          .application = *application_,
+          .prediction = prediction,
+          .mounts = mounts_,
+          .before = before_,
+          .files = gathered_.files,
+          .store = *store_,
+          .host = options_.host,
+          .clock = clock_,
+          .notes = report_.notes};
+}
+
+// The coordinator was to fetch the last prediction and send the plan. Where it has not, this node plans, as if there were none.
+Result<void> RunLife::State::plan_late() {
+  const auto missing = [&]() -> Result<bool> {
+    IEZ_TRY(const auto last, store_->latest_prediction(application_->id));
+    return last && last->allocation == 0 && pull_note_of(last->model).has_value();
+  };
+  // Most often it is there: no lock then.
+  IEZ_TRY(const bool before, missing());
+  if (!before) return {};
+  IEZ_CHECK(make_private_folder(options_.state + "/plans"));
+  IEZ_TRY(const input::UniqueFd lock, lock_file(lock_path()));
+  IEZ_TRY(const bool still, missing());
+  if (!still) return {};
+  IEZ_TRY(const auto prediction, store_->latest_prediction(application_->id));
+  if (!prediction) return {};
+  IEZ_TRY(const store::Allocation allocation, make_allocation(question_of(*prediction)));
+  const auto stored = store_->put_late_allocation(allocation);
+  if (!stored && stored.error().code == Errc::exists) return {};  // it came just now
+  if (!stored) return std::unexpected(stored.error());
+  note("planned on this node: the coordinator has not sent the plan");
+  return {};
+}
+
+// Like find_plan(), with a plan made here if the coordinator owes one.
+bool RunLife::State::find_late_plan() {
+  const bool found = find_plan();
+  if (!options_.settings.coordinator.pull || options_.dry_run || options_.learn_only || options_.no_place ||
+      !options_.plan_file.empty() || !application_ || !store_) {
+    return found;
+  }
+  if (const auto planned = plan_late(); !planned) {
+    note(fmt::format("the coordinator has not sent the plan, and none could be made here: {}", planned.error().message));
+  }
+  return find_plan();
 }
 
 // The plan for this run: its own copy, so that all of its processes see the same one.
@@ -285,7 +337,7 @@ void RunLife::State::prepare() {
   const bool possible = question.enabled && question.traceable && question.library;
   if (possible) {
     const bool opened = open_store(kPatienceBefore);
-    if (opened && find_plan()) question.has_plan = true;
+    if (opened && find_late_plan()) question.has_plan = true;
     if (!options_.dry_run) question.folder = store_ != nullptr && make_folder();
     if (!store_ && !options_.dry_run) {
       report_.mode = Mode::plain;
@@ -412,21 +464,27 @@ Result<void> RunLife::State::plan_next() {
   IEZ_CHECK(make_private_folder(options_.state + "/plans"));
   IEZ_TRY(const input::UniqueFd lock, lock_file(lock_path()));
   IEZ_TRY(store::Prediction prediction, predict_next());
+  bool pulled = options_.settings.coordinator.pull && !options_.no_place;
+  if (pulled) {
+    IEZ_TRY(const PullNote wanted, note_for_pull(question_of(prediction)));
+    auto model = with_pull_note(prediction.model, wanted);
+    auto request = pulled_request(application_->name, prediction, wanted);
+    pulled = model && request;
+    if (pulled) {
+      prediction.model = *std::move(model);
+    } else {
+      note(fmt::format("planned on this node: {}", (model ? request.error() : model.error()).message));
+    }
+  }
   IEZ_TRY(prediction.id, store_->put_prediction(prediction));
   report_.next_files = 0;
   for (const store::PredictionRow& row : prediction.rows) report_.next_files += row.files;
   if (options_.no_place) return {};
-  PlanQuestion question{.settings = options_.settings,
-                        .application = *application_,
-                        .prediction = prediction,
-                        .mounts = mounts_,
-                        .before = before_,
-                        .files = gathered_.files,
-                        .store = *store_,
-                        .host = options_.host,
-                        .clock = clock_,
-                        .notes = report_.notes};
-  IEZ_TRY(store::Allocation allocation, make_allocation(question));
+  if (pulled) {
+    report_.planner = kPulled;
+    return {};
+  }
+  IEZ_TRY(store::Allocation allocation, make_allocation(question_of(prediction)));
   IEZ_TRY([[maybe_unused]] const auto id, store_->put_allocation(allocation));
   IEZ_CHECK(compile_newest());
   report_.next_plan = allocation.plan;

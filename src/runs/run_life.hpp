@@ -59,7 +59,7 @@ struct RunReport {
   bool recorded = false;
   bool given_up = false;  // the plan
   std::string next_plan;  // for the next run; empty: none
-  std::string planner;    // of it: "local", or the coordinator
+  std::string planner;    // of it: "local", or the coordinator; "pull": the coordinator will fetch the prediction
   std::uint64_t next_files = 0;
   double ost_cost_after = 0;  // of the next plan
   std::vector<std::string> notes;

@@ -13,6 +13,11 @@ namespace {
 
 constexpr std::string_view kNewestOf = "WHERE application = ? ORDER BY made_ns DESC, id DESC LIMIT 1";
 
+// The newest of each application, where it has no allocation yet.
+constexpr std::string_view kUnallocated =
+    "WHERE NOT EXISTS (SELECT 1 FROM allocations a WHERE a.prediction = p.id) AND NOT EXISTS (SELECT 1 FROM predictions n WHERE "
+    "n.application = p.application AND (n.made_ns > p.made_ns OR (n.made_ns = p.made_ns AND n.id > p.id)))";
+
 Failure missing(std::string_view what, Id id) {
   return {.kind = Failure::Kind::other,
           .error = {.code = Errc::not_found, .message = fmt::format("the database has no {} {}", what, id)}};
@@ -253,28 +258,69 @@ Result<std::optional<Prediction>> Store::latest_prediction(Id application) {
 }
 
 Result<std::vector<Prediction>> Store::unallocated_predictions() {
+  return core_->read(
+      [&](Session& session) { return select_predictions(session, std::string(kUnallocated) + " ORDER BY p.made_ns, p.id", {}); });
+}
+
+Result<std::vector<Prediction>> Store::unallocated_predictions(Id after, std::size_t most) {
   return core_->read([&](Session& session) {
-    return select_predictions(
-        session,
-        "WHERE NOT EXISTS (SELECT 1 FROM allocations a WHERE a.prediction = p.id) AND NOT EXISTS (SELECT 1 FROM "
-        "predictions n WHERE n.application = p.application AND (n.made_ns > p.made_ns OR (n.made_ns = p.made_ns "
-        "AND n.id > p.id))) ORDER BY p.made_ns, p.id",
-        {});
+    return select_predictions(session, std::string(kUnallocated) + " AND p.id > ? ORDER BY p.id LIMIT ?",
+                              values(after, std::uint64_t{most}));
+  });
+}
+
+Result<std::optional<Prediction>> Store::find_prediction(std::string_view key) {
+  return core_->read([&](Session& session) -> Outcome<std::optional<Prediction>> {
+    IEZ_TRY(auto found, select_predictions(session, "WHERE p.prediction_key = ?", values(key)));
+    return with_rows(session, first_of(std::move(found)));
   });
 }
 
 // ---- Allocations ----
 
-Result<Id> Store::put_allocation(const Allocation& allocation) {
+namespace {
+
+// False: a later one of the same plan is there. REQUIRES: the application is locked.
+Outcome<bool> fit_late_allocation(Session& session, Allocation& head) {
+  IEZ_TRY(const auto newest_prediction, select_predictions(session, kNewestOf, values(head.application)));
+  if (newest_prediction.front().id != head.prediction) {
+    return refused(fail(Errc::exists, fmt::format("prediction {} is not the newest one any more", head.prediction)));
+  }
+  IEZ_TRY(const auto newest, select_allocations(session, kNewestOf, values(head.application)));
+  if (newest.empty()) return true;
+  const Allocation& before = newest.front();
+  head.made_ns = std::max(head.made_ns, before.made_ns + 1);
+  if (before.prediction != head.prediction) return true;
+  if (before.plan != head.plan) {
+    return refused(fail(Errc::exists, fmt::format("prediction {} has plan {} already", head.prediction, before.plan)));
+  }
+  if (before.key.starts_with(head.plan) && before.key >= head.key) return false;
+  IEZ_TRY(const auto rows, select_allocated(session, before.id));
+  for (AllocationRow& row : head.rows) {
+    const auto old = std::ranges::lower_bound(rows, row.row, {}, &AllocationRow::row);
+    if (old == rows.end() || old->row != row.row || old->state == PlanState::planned) continue;
+    row.state = old->state;
+    row.layouts = old->layouts;
+    row.reason = old->reason;
+  }
+  return true;
+}
+
+Result<Id> store_allocation(Core& core, const Allocation& allocation, bool late) {
   IEZ_CHECK(validate(allocation));
-  Allocation head = allocation;
-  if (head.key.empty()) head.key = new_key();
-  return core_->write([&](Session& session) -> Outcome<Id> {
+  Allocation given = allocation;
+  if (given.key.empty()) given.key = new_key();
+  return core.write([&](Session& session) -> Outcome<Id> {
+    Allocation head = given;
     IEZ_TRY(const auto owner, session.number("SELECT application FROM predictions WHERE id = ?", values(head.prediction)));
     if (!owner) return std::unexpected(missing("prediction", head.prediction));
     IEZ_CHECK(lock_application(session, *owner));
     IEZ_TRY(const auto known, allocation_by_key(session, head.key));
-    if (known) return *known;
+    if (known) {
+      IEZ_TRY(const auto whose, session.number("SELECT prediction FROM allocations WHERE id = ?", values(*known)));
+      if (!late || whose == head.prediction) return *known;
+      return refused(fail(Errc::exists, fmt::format("plan {} is that of another prediction", head.plan)));
+    }
     IEZ_TRY(const auto found, select_predictions(session, "WHERE p.id = ?", values(head.prediction)));
     if (found.empty()) return std::unexpected(missing("prediction", head.prediction));
     IEZ_TRY(const auto kept, session.number("SELECT kept FROM predictions WHERE id = ?", values(head.prediction)));
@@ -287,12 +333,22 @@ Result<Id> Store::put_allocation(const Allocation& allocation) {
                                                               head.rows.back().row, found.front().row_count)));
     }
     head.application = found.front().application;
+    if (late) {
+      IEZ_TRY(const bool newer, fit_late_allocation(session, head));
+      if (!newer) return found.front().allocation;
+    }
     IEZ_CHECK(expire_rows(session, "SELECT id FROM allocations WHERE application = ? AND planned > 0", values(head.application)));
     IEZ_TRY(const Id id, insert_allocation(session, head));
-    IEZ_CHECK(drop_old_plans(session, head.application, core_->options().keep_plans, core_->options().keep_runs));
+    IEZ_CHECK(drop_old_plans(session, head.application, core.options().keep_plans, core.options().keep_runs));
     return id;
   });
 }
+
+}  // namespace
+
+Result<Id> Store::put_allocation(const Allocation& allocation) { return store_allocation(*core_, allocation, false); }
+
+Result<Id> Store::put_late_allocation(const Allocation& allocation) { return store_allocation(*core_, allocation, true); }
 
 Result<std::optional<Allocation>> Store::allocation(Id id) {
   return core_->read([&](Session& session) -> Outcome<std::optional<Allocation>> {
@@ -318,6 +374,16 @@ Result<std::optional<Allocation>> Store::latest_allocation(Id application) {
 Result<std::vector<Allocation>> Store::allocations(Id application) {
   return core_->read([&](Session& session) {
     return select_allocations(session, "WHERE application = ? ORDER BY made_ns DESC, id DESC", values(application));
+  });
+}
+
+Result<std::vector<Allocation>> Store::newest_allocations(Id after, std::size_t most) {
+  return core_->read([&](Session& session) {
+    return select_allocations(session,
+                              "WHERE id > ? AND NOT EXISTS (SELECT 1 FROM allocations n WHERE n.application = "
+                              "allocations.application AND (n.made_ns > allocations.made_ns OR (n.made_ns = allocations.made_ns "
+                              "AND n.id > allocations.id))) ORDER BY id LIMIT ?",
+                              values(after, std::uint64_t{most}));
   });
 }
 

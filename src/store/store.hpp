@@ -160,17 +160,27 @@ class Store {
   [[nodiscard]] Result<std::optional<Prediction>> latest_prediction(Id application);
   // The newest of each application, where it has no allocation yet; without rows. Oldest first.
   [[nodiscard]] Result<std::vector<Prediction>> unallocated_predictions();
+  // Of those, the ones with a number above `after`, by number, at most `most`.
+  [[nodiscard]] Result<std::vector<Prediction>> unallocated_predictions(Id after, std::size_t most);
+  [[nodiscard]] Result<std::optional<Prediction>> find_prediction(std::string_view key);  // with rows
 
   // ---- Allocations ----
 
   // The number of the allocation. Each of its rows names one row of the prediction, in ascending order; not all need be there.
   // Rows of earlier allocations of the same application that are still `planned` become `expired`: the new one replaces them.
   [[nodiscard]] Result<Id> put_allocation(const Allocation& allocation);
+  // Likewise, for a plan that was made elsewhere and may come late, or twice. Errc::exists: its prediction is not the newest of
+  // the application any more, or has another plan. The same plan planned anew replaces itself, but for rows that are not
+  // `planned` any more; of keys that begin with the plan's id, a lower one comes too late and changes nothing. It is the newest
+  // allocation then: its time is moved if clocks differ.
+  [[nodiscard]] Result<Id> put_late_allocation(const Allocation& allocation);
   [[nodiscard]] Result<std::optional<Allocation>> allocation(Id id);  // with rows
   [[nodiscard]] Result<std::optional<Allocation>> find_allocation(std::string_view plan);
   [[nodiscard]] Result<std::optional<Allocation>> latest_allocation(Id application);
   // Newest first, without rows.
   [[nodiscard]] Result<std::vector<Allocation>> allocations(Id application);
+  // The newest of each application, those with a number above `after`, by number, at most `most`; without rows.
+  [[nodiscard]] Result<std::vector<Allocation>> newest_allocations(Id after, std::size_t most);
   // `rows` are numbers of rows of the prediction (AllocationRow::row); none: all. Gives how many changed.
   [[nodiscard]] Result<std::uint64_t> set_states(Id allocation, PlanState state, std::span<const std::uint32_t> rows = {});
   // Rows that are `planned` in allocations made before the time become `expired`. 0: of all applications.

@@ -181,6 +181,59 @@ TEST_P(StoreTest, ANewPlanReplacesWhatWasNotCreated) {
   expect_whole();
 }
 
+TEST_P(StoreTest, APlanThatComesLate) {
+  const Id app = application();
+  const Id old = store_->put_prediction(prediction_at(app, 1, 4)).value();
+  const Id prediction = store_->put_prediction(prediction_at(app, 2, 4)).value();
+  const std::string key = store_->prediction(prediction).value()->key;
+  EXPECT_EQ(store_->find_prediction(key).value()->id, prediction);
+  EXPECT_EQ(store_->find_prediction(key).value()->rows.size(), 4U);
+  EXPECT_FALSE(store_->find_prediction(std::string(32, '0')).value());
+  EXPECT_EQ(store_->unallocated_predictions(0, 10).value().size(), 1U);
+  EXPECT_EQ(store_->unallocated_predictions(prediction, 10).value().size(), 0U);
+  EXPECT_EQ(store_->unallocated_predictions(0, 0).value().size(), 0U);
+  EXPECT_EQ(store_->put_late_allocation(allocation_of(old, 5, 4)).error().code, Errc::exists);
+
+  const auto revised = [&](std::uint64_t revision) {
+    Allocation plan = allocation_of(prediction, 5, 4);
+    plan.plan = "00000000000000aa";
+    plan.key = "00000000000000aa000000000000000" + std::to_string(revision);
+    for (AllocationRow& row : plan.rows) row.layouts[0].osts = {{static_cast<std::uint32_t>(10 * revision)}};
+    return plan;
+  };
+  const Id first = store_->put_late_allocation(revised(2)).value();
+  EXPECT_EQ(store_->put_late_allocation(revised(2)).value(), first);
+  EXPECT_EQ(store_->put_late_allocation(revised(1)).value(), first) << "of a lower revision";
+  EXPECT_EQ(store_->put_late_allocation(allocation_of(prediction, 9, 4)).error().code, Errc::exists);
+  Allocation elsewhere = revised(2);
+  elsewhere.prediction = old;
+  EXPECT_EQ(store_->put_late_allocation(elsewhere).error().code, Errc::exists);
+  EXPECT_EQ(store_->allocations(app).value().size(), 1U);
+  EXPECT_EQ(store_->unallocated_predictions(0, 10).value().size(), 0U);
+
+  // What exists stays where it is.
+  ASSERT_TRUE(store_->set_states(first, PlanState::created, std::vector<std::uint32_t>{2}));
+  const Id second = store_->put_late_allocation(revised(3)).value();
+  EXPECT_NE(second, first);
+  const auto now = store_->allocation(second).value();
+  EXPECT_EQ(now->created, 1U);
+  EXPECT_EQ(now->planned, 3U);
+  EXPECT_EQ(now->rows[2].layouts[0].osts[0].value, 20U);
+  EXPECT_EQ(now->rows[3].layouts[0].osts[0].value, 30U);
+  EXPECT_EQ(store_->latest_allocation(app).value()->id, second) << "although it was made at the same time";
+  EXPECT_GT(now->made_ns, 5);
+  ASSERT_EQ(store_->newest_allocations(0, 10).value().size(), 1U);
+  EXPECT_EQ(store_->newest_allocations(0, 10).value()[0].id, second);
+  EXPECT_EQ(store_->newest_allocations(second, 10).value().size(), 0U);
+
+  // By a clock that is behind: it is the newest all the same.
+  const Id next = store_->put_prediction(prediction_at(app, 100, 4)).value();
+  ASSERT_TRUE(store_->put_late_allocation(allocation_of(next, 3, 4)));
+  EXPECT_EQ(store_->latest_allocation(app).value()->prediction, next);
+  EXPECT_EQ(store_->put_late_allocation(revised(4)).error().code, Errc::exists);
+  expect_whole();
+}
+
 TEST_P(StoreTest, OldPlansGo) {
   reopen({.keep_runs = 5, .keep_plans = 2});
   const Id app = application();

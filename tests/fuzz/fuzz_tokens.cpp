@@ -5,12 +5,12 @@
 #include <string_view>
 
 #include "base/result.hpp"
-#include "coordinator/access.hpp"
 #include "coordinator/stored_plan.hpp"
+#include "http/access.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  if (const auto tokens = iez::coordinator::Tokens::parse(text, "fuzz")) {
+  if (const auto tokens = iez::http::Tokens::parse(text, "fuzz")) {
     IEZ_ASSERT(tokens->find("") == nullptr);
   } else {
     IEZ_ASSERT(tokens.error().message.starts_with("fuzz:"));

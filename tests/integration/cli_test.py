@@ -24,7 +24,7 @@ COMMANDS = (("status",), ("top",), ("layout",), ("layout", "show"), ("layout", "
             ("plan",), ("plan", "compile"), ("plan", "show"), ("plan", "check"), ("plan", "explain"),
             ("plan", "diff"), ("plan", "expire"), ("run",),
             ("app",), ("app", "list"), ("app", "show"), ("app", "forget"),
-            ("db",), ("db", "show"), ("db", "export"), ("db", "import"), ("db", "check"), ("db", "migrate"),
+            ("db",), ("db", "show"), ("db", "export"), ("db", "import"), ("db", "check"), ("db", "migrate"), ("db", "serve"),
             ("contention",), ("advise",), ("tune",), ("trace",), ("trace", "show"), ("trace", "merge"), ("trace", "export"), ("trace", "import"),
             ("forecast",), ("forecast", "series"), ("forecast", "run"), ("sim",), ("sim", "run"), ("sim", "compare"), ("sim", "list"),
             ("sim", "show"), ("lab",), ("lab", "up"), ("lab", "down"), ("lab", "status"), ("lab", "exec"), ("lab", "df"), ("lab", "fault"),

@@ -1,4 +1,4 @@
-#include "coordinator/peer.hpp"
+#include "http/peer.hpp"
 
 #include <arpa/inet.h>
 #include <sys/socket.h>
@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace iez::coordinator {
+namespace iez::http {
 namespace {
 
 TEST(Peer, ReadsTheKernelsTable) {
@@ -40,4 +40,4 @@ TEST(Peer, KnowsAConnectionOfItsOwn) {
 }
 
 }  // namespace
-}  // namespace iez::coordinator
+}  // namespace iez::http

@@ -1,4 +1,4 @@
-#include "coordinator/access.hpp"
+#include "http/access.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-namespace iez::coordinator {
+namespace iez::http {
 namespace {
 
 TEST(Tokens, OneLineEach) {
@@ -107,4 +107,4 @@ TEST(Buckets, GiveABurstAndThenTheRate) {
 }
 
 }  // namespace
-}  // namespace iez::coordinator
+}  // namespace iez::http

@@ -1,4 +1,4 @@
-#include "coordinator/peer.hpp"
+#include "http/peer.hpp"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -14,7 +14,7 @@
 
 #include "base/text.hpp"
 
-namespace iez::coordinator {
+namespace iez::http {
 
 namespace {
 
@@ -71,4 +71,4 @@ bool peer_is_own_user(int socket) {
   return uid && (*uid == ::geteuid() || *uid == 0);
 }
 
-}  // namespace iez::coordinator
+}  // namespace iez::http

@@ -9,7 +9,7 @@
 #include <optional>
 #include <string_view>
 
-namespace iez::coordinator {
+namespace iez::http {
 
 // The uid of the socket with these ends in a table of /proc/net/tcp or tcp6, as that writes addresses: "0100007F:1F90".
 std::optional<uid_t> uid_of_socket(std::string_view table, std::string_view local, std::string_view remote);
@@ -17,4 +17,4 @@ std::optional<uid_t> uid_of_socket(std::string_view table, std::string_view loca
 // Whether the other end of this connection, on this node, belongs to this process's user. What cannot be told is no.
 bool peer_is_own_user(int socket);
 
-}  // namespace iez::coordinator
+}  // namespace iez::http

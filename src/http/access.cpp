@@ -1,4 +1,4 @@
-#include "coordinator/access.hpp"
+#include "http/access.hpp"
 
 #include <fcntl.h>
 #include <grp.h>
@@ -16,7 +16,7 @@
 
 #include "base/text.hpp"
 
-namespace iez::coordinator {
+namespace iez::http {
 
 namespace {
 
@@ -204,4 +204,4 @@ double Buckets::take(const std::string& name, Duration now) {
   return (1 - bucket.level) / per_second_;
 }
 
-}  // namespace iez::coordinator
+}  // namespace iez::http

@@ -26,7 +26,7 @@
 #include "base/result.hpp"
 #include "base/units.hpp"
 
-namespace iez::coordinator {
+namespace iez::http {
 
 struct Identity {
   std::string user;
@@ -89,4 +89,4 @@ class Buckets {
   std::unordered_map<std::string, Bucket> buckets_;
 };
 
-}  // namespace iez::coordinator
+}  // namespace iez::http

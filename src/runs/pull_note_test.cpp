@@ -1,0 +1,76 @@
+#include "runs/pull_note.hpp"
+
+#include <gtest/gtest.h>
+
+#include "api/plan_json.hpp"
+#include "base/rng.hpp"
+
+namespace iez::runs {
+namespace {
+
+PullNote some_note() {
+  return {.host = "node1",
+          .file_system = "scratch",
+          .rows = {0, 1, 2, 5, 7, 8},
+          .spread = {"/s/a/"},
+          .freed = {{.ost = 3, .bytes = 99}}};
+}
+
+TEST(PullNote, TravelsInTheModel) {
+  const std::string model = with_pull_note(R"({"runs":3,"notes":["x"]})", some_note()).value();
+  EXPECT_EQ(pull_note_of(model), some_note());
+  EXPECT_NE(model.find(R"("runs":3)"), std::string::npos);
+  EXPECT_NE(model.find(R"("rows":[[0,3],[5,1],[7,2]])"), std::string::npos) << model;
+  EXPECT_EQ(pull_note_of(with_pull_note("", some_note()).value()), some_note());
+}
+
+TEST(PullNote, WithoutOneThePredictionIsNotForTheCoordinator) {
+  for (const char* model : {"", "{}", R"({"runs":3})", R"({"pull":7})", R"({"pull":{}})", "\"pull\"",
+                            R"({"pull":{"host":"a","file_system":"b","rows":[[1,2],[0,1]],"spread":[],"freed":[]}})",
+                            R"({"pull":{"host":"a","file_system":"b","rows":[[0,9999999]],"spread":[],"freed":[]}})",
+                            R"({"pull":{"host":"a","file_system":"b","rows":[[-1,1]],"spread":[],"freed":[]}})",
+                            R"({"pull":{"host":"a","file_system":"b","rows":[],"spread":[1],"freed":[]}})",
+                            R"({"pull":{"host":"a","file_system":"b","rows":[],"spread":[],"freed":[[1]]}})"}) {
+    EXPECT_FALSE(pull_note_of(model)) << model;
+  }
+}
+
+TEST(PullNote, AnyRows) {
+  constexpr std::uint64_t kSeed = 21;
+  SCOPED_TRACE(kSeed);
+  Rng rng(kSeed);
+  for (int i = 0; i < 200; ++i) {
+    PullNote note = some_note();
+    note.rows.clear();
+    const std::uint64_t share = rng.between(1, 9);
+    for (std::uint32_t row = 0; row < 300; ++row) {
+      if (rng.below(10) < share) note.rows.push_back(row);
+    }
+    EXPECT_EQ(pull_note_of(with_pull_note("{}", note).value()), note);
+  }
+}
+
+TEST(PullNote, ToRequest) {
+  store::Prediction prediction{.id = 4, .run = 9};
+  for (int i = 0; i < 9; ++i) prediction.rows.push_back({.name = "/s/a/" + std::to_string(i), .bytes = Bytes{100}});
+  const auto request = pulled_request("ior", prediction, some_note()).value();
+  EXPECT_EQ(request.application, "ior");
+  EXPECT_EQ(request.file_system, "scratch");
+  EXPECT_EQ(request.host, "node1");
+  EXPECT_EQ(request.run, "9");
+  ASSERT_EQ(request.files.size(), 6U);
+  EXPECT_EQ(request.files[3].name, "/s/a/5");
+  EXPECT_EQ(request.freed, some_note().freed);
+  EXPECT_TRUE(api::check(request).has_value());
+  prediction.rows.resize(8);
+  EXPECT_EQ(pulled_request("ior", prediction, some_note()).error().code, Errc::parse);
+}
+
+TEST(PullNote, TooLarge) {
+  PullNote note = some_note();
+  note.spread.assign(1100, std::string(4000, 'x'));
+  EXPECT_EQ(with_pull_note("{}", note).error().code, Errc::limit);
+}
+
+}  // namespace
+}  // namespace iez::runs
