@@ -16,7 +16,7 @@ install(FILES ${pages} DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
 install(FILES "$<TARGET_FILE_DIR:iez>/iez.bash" DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" RENAME iez)
 # Units of systemd, with the path of the program in them. Those of a distribution belong to /lib/systemd/system.
 set(IEZ_SYSTEMD_DIR "${CMAKE_INSTALL_PREFIX}/lib/systemd/system" CACHE PATH "Where units of systemd are installed")
-foreach(unit iez-agent iez-serve)
+foreach(unit iez-agent iez-db iez-serve)
   configure_file(packaging/systemd/${unit}.service.in "${PROJECT_BINARY_DIR}/${unit}.service" @ONLY)
   install(FILES "${PROJECT_BINARY_DIR}/${unit}.service" DESTINATION "${IEZ_SYSTEMD_DIR}")
 endforeach()
