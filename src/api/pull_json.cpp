@@ -68,6 +68,31 @@ AllocationHead head(JsonCursor& json, std::string& key) {
   return out;
 }
 
+// A page of items, which read_one() reads, with the numbers that each page has.
+template <typename Page, typename Item>
+Result<Page> parse_page(std::string_view text, std::string_view name, std::vector<Item> Page::* items,
+                        Item (*read_one)(JsonCursor& json, std::string& key)) {
+  JsonCursor json(text);
+  Page page;
+  std::string key;
+  for (json.enter_object(); json.next_key(key);) {
+    if (key == "revision") {
+      page.revision = json.whole(kMost);
+    } else if (key == "next") {
+      page.next = json.whole(kMost);
+    } else if (key == name) {
+      for (json.enter_array(); json.next_item();) {
+        (page.*items).push_back(read_one(json, key));
+        too_many(json, (page.*items).size());
+      }
+    } else {
+      json.skip();
+    }
+  }
+  IEZ_CHECK(json.finish());
+  return page;
+}
+
 }  // namespace
 
 std::string revision_json(std::uint64_t revision) {
@@ -134,24 +159,7 @@ Result<std::uint64_t> parse_revision(std::string_view text) {
 }
 
 Result<PredictionPage> parse_prediction_page(std::string_view text) {
-  JsonCursor json(text);
-  PredictionPage page;
-  std::string key;
-  for (json.enter_object(); json.next_key(key);) {
-    if (key == "revision") {
-      page.revision = json.whole(kMost);
-    } else if (key == "next") {
-      page.next = json.whole(kMost);
-    } else if (key == "predictions") {
-      for (json.enter_array(); json.next_item();) {
-        page.predictions.push_back(offered(json, key));
-        too_many(json, page.predictions.size());
-      }
-    } else {
-      json.skip();
-    }
-  }
-  IEZ_CHECK(json.finish());
+  IEZ_TRY(PredictionPage page, parse_page(text, "predictions", &PredictionPage::predictions, offered));
   for (const OfferedPrediction& one : page.predictions) {
     IEZ_CHECK(check_key(one.key));
     if (one.owner.empty()) return fail(Errc::parse, fmt::format("prediction {} has no owner", one.key));
@@ -181,25 +189,7 @@ Result<PostedAllocation> parse_posted_allocation(std::string_view text) {
 }
 
 Result<AllocationPage> parse_allocation_page(std::string_view text) {
-  JsonCursor json(text);
-  AllocationPage page;
-  std::string key;
-  for (json.enter_object(); json.next_key(key);) {
-    if (key == "revision") {
-      page.revision = json.whole(kMost);
-    } else if (key == "next") {
-      page.next = json.whole(kMost);
-    } else if (key == "allocations") {
-      for (json.enter_array(); json.next_item();) {
-        page.allocations.push_back(head(json, key));
-        too_many(json, page.allocations.size());
-      }
-    } else {
-      json.skip();
-    }
-  }
-  IEZ_CHECK(json.finish());
-  return page;
+  return parse_page(text, "allocations", &AllocationPage::allocations, head);
 }
 
 Result<AllocationStates> parse_allocation_states(std::string_view text) {

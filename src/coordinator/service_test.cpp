@@ -2,6 +2,7 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -9,11 +10,11 @@
 #include <thread>
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include "api/plan_json.hpp"
 #include "coordinator/http_server.hpp"
 #include "coordinator/view_test_support.hpp"
+#include "http/document_test_support.hpp"
 
 namespace iez::coordinator {
 namespace {
@@ -194,20 +195,9 @@ TEST_F(ServiceTest, PlansExpire) {
 }
 
 TEST(HttpServer, EveryRouteIsInTheDocument) {
-  const auto document = nlohmann::json::parse(openapi_document());
-  std::vector<std::string> documented;
-  for (const auto& [path, methods] : document["paths"].items()) {
-    for (const auto& [method, what] : methods.items()) {
-      if (method == "parameters") continue;
-      std::string upper = method;
-      for (char& c : upper) c = static_cast<char>(std::toupper(c));
-      documented.push_back(upper + " " + path);
-    }
-  }
   std::vector<std::string> routes = http_routes();
   std::ranges::sort(routes);
-  std::ranges::sort(documented);
-  EXPECT_EQ(routes, documented);
+  EXPECT_EQ(routes, http::documented_routes(openapi_document()));
 }
 
 }  // namespace

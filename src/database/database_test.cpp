@@ -1,15 +1,14 @@
 #include <stdlib.h>
 
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 #include <set>
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include "database/database_server.hpp"
 #include "database/exchange.hpp"
+#include "http/document_test_support.hpp"
 #include "runs/pull_note.hpp"
 
 namespace iez::database {
@@ -156,20 +155,9 @@ TEST_F(ExchangeTest, WhatIsRefused) {
 }
 
 TEST(DatabaseServer, EveryRouteIsInTheDocument) {
-  const auto document = nlohmann::json::parse(openapi_document());
-  std::vector<std::string> documented;
-  for (const auto& [path, methods] : document["paths"].items()) {
-    for (const auto& [method, what] : methods.items()) {
-      if (method == "parameters") continue;
-      std::string upper = method;
-      for (char& c : upper) c = static_cast<char>(std::toupper(c));
-      documented.push_back(upper + " " + path);
-    }
-  }
   std::vector<std::string> routes = database_routes();
   std::ranges::sort(routes);
-  std::ranges::sort(documented);
-  EXPECT_EQ(routes, documented);
+  EXPECT_EQ(routes, http::documented_routes(openapi_document()));
 }
 
 }  // namespace
