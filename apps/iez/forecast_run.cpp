@@ -52,7 +52,7 @@ forecast::RunSeen seen(const LoadedTrace& loaded, std::string_view under) {
     if (file.written.count == 0 && file.creates == 0) continue;  // only read
     if (!below(trace::final_name(file), under)) continue;
     run.files.push_back({.name = trace::final_name(file),
-                         .bytes = file.written,
+                         .bytes = trace::held(file),
                          .stripe_count = file.stripe_count,
                          .rank = file.rank,
                          .ranks = std::max(1U, file.ranks)});

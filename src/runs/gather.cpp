@@ -1,5 +1,7 @@
 #include "runs/gather.hpp"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -29,11 +31,28 @@ void add_stripe_counts(std::vector<store::FileRow>& files) {
   }
 }
 
+// Where a file was written over, or appended to by several processes, its own size says best what it holds.
+class Sizes {
+ public:
+  Bytes held(const trace::TracedFile& file) {
+    const Bytes guessed = trace::held(file);
+    const Bytes all = file.written + trace::unseen(file);
+    if (guessed == all || ++looked_ > kMaxLayouts) return guessed;
+    struct stat status{};
+    if (::lstat(trace::final_name(file).c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return guessed;
+    return std::min(all, std::max(guessed, Bytes{static_cast<std::uint64_t>(status.st_size)}));
+  }
+
+ private:
+  std::size_t looked_ = 0;
+};
+
 }  // namespace
 
 Result<Gathered> gather(const std::string& trace_folder, std::span<const std::string> folders) {
   Gathered out;
   std::vector<std::pair<std::int64_t, store::FileRow>> rows;
+  Sizes sizes;
   const auto take = [&](const trace::TracedFile& file) -> Result<void> {
     if (file.creates == 0 && file.written.count == 0 && file.read.count == 0) return {};
     if (file.name.size() > store::kMaxName || file.renamed.size() > store::kMaxName) return {};
@@ -41,7 +60,7 @@ Result<Gathered> gather(const std::string& trace_folder, std::span<const std::st
     rows.emplace_back(file.first_ns.value_or(std::numeric_limits<std::int64_t>::max()),
                       store::FileRow{.name = file.name,
                                      .renamed = file.renamed == file.name ? std::string() : file.renamed,
-                                     .written = std::max(file.written, unseen(file) + file.written),
+                                     .written = sizes.held(file),
                                      .read = file.read,
                                      .stripe_count = file.stripe_count,
                                      .stripe_size = file.stripe_size,

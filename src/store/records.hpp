@@ -80,7 +80,7 @@ struct Run {
 struct FileRow {
   std::string name;     // as it was opened
   std::string renamed;  // the name it had at the end, if another
-  Bytes written;
+  Bytes written;        // what was written over counts once
   Bytes read;
   std::uint32_t stripe_count = 0;  // 0: not known
   Bytes stripe_size;

@@ -115,6 +115,11 @@ Bytes unseen(const TracedFile& file) {
   return {grown - std::min(grown, file.written.count)};
 }
 
+Bytes held(const TracedFile& file) {
+  const Bytes all = file.written + unseen(file);
+  return file.end.count == 0 ? all : std::min(all, std::max(file.end, file.size_after));
+}
+
 void absorb(LayoutCounts& counts, const LayoutCounts& other) {
   counts.applied = saturating_add(counts.applied, other.applied);
   counts.taken = saturating_add(counts.taken, other.taken);

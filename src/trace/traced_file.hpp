@@ -60,6 +60,10 @@ inline const std::string& final_name(const TracedFile& file) { return file.renam
 // that was written counts as growth, so this is not too much.
 Bytes unseen(const TracedFile& file);
 
+// Bytes that the file holds of what was written: what was written over counts once. Several processes that append know of their
+// own bytes only, and so does this: it may be too little then, but never more than what was written.
+Bytes held(const TracedFile& file);
+
 // Adds what another process did to the same file. REQUIRES: the same name.
 void absorb(TracedFile& file, const TracedFile& other);
 

@@ -133,5 +133,16 @@ TEST(Absorb, CommutesAndAssociates) {
   }
 }
 
+TEST(Held, WhatWasWrittenOverCountsOnce) {
+  TracedFile file{.name = "/f", .written = {400}, .end = {100}};
+  EXPECT_EQ(held(file), Bytes{100});
+  file.end = {1000};
+  EXPECT_EQ(held(file), Bytes{400}) << "a file with holes";
+  file.end = {};
+  EXPECT_EQ(held(file), Bytes{400}) << "offsets are not known";
+  file = {.name = "/f", .written = {50}, .end = {50}, .size_before = {0}, .size_after = {300}};
+  EXPECT_EQ(held(file), Bytes{300}) << "most of it through a mapping";
+}
+
 }  // namespace
 }  // namespace iez::trace

@@ -113,6 +113,18 @@ class Loop(RunCase):
         osts = {tuple(component["osts"]) for component in self.plan("shell").values()}
         self.assertEqual(len(osts), 6)
 
+    def test_what_is_written_over_counts_once(self):
+        # Four times the same bytes, by truncation and in place; and a log that many processes append to, each knowing of its own bytes.
+        command = ("for turn in 1 2 3 4; do dd if=/dev/zero of=again bs=256K count=4 status=none; "
+                   "dd if=/dev/zero of=inplace bs=256K count=4 conv=notrunc status=none; done; "
+                   "for i in 1 2 3 4 5 6; do head -c 10000 /dev/zero >> log; done")
+        self.report(["sh", "-c", command], "--app", "over")
+        rows = {}
+        for line in self.iez("db", "export").stdout.splitlines():
+            for record in (value for kind, value in json.loads(line).items() if kind == "file"):
+                rows[pathlib.Path(record["name"]).name] = record["written"]
+        self.assertEqual(rows, {"again": 1 << 20, "inplace": 1 << 20, "log": 60000})
+
     def mpi(self, flavour):
         launcher = shutil.which(f"mpirun.{flavour}")
         compiler = shutil.which(f"mpicc.{flavour}")
