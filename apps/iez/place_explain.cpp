@@ -37,7 +37,7 @@ std::size_t position_of(const placement::TargetTable& table, OstIndex ost) {
 // Targets that the piece could not or did not have to take, and why.
 struct Unconsidered {
   OstIndex ost;
-  std::string why;
+  std::string_view why;
 };
 
 std::vector<Unconsidered> unconsidered(const PlanView& view, const Planned& piece) {
@@ -48,7 +48,7 @@ std::vector<Unconsidered> unconsidered(const PlanView& view, const Planned& piec
     if (!std::ranges::binary_search(members, at)) {
       out.push_back({target.ost, "outside the pool"});
     } else if (target.exclusion != Exclusion::none) {
-      out.push_back({target.ost, std::string(to_string(target.exclusion))});
+      out.push_back({target.ost, to_string(target.exclusion)});
     } else if (target.degraded && piece.reason.second_choice == 0) {
       out.push_back({target.ost, "degraded, and the others suffice"});
     }
@@ -57,7 +57,7 @@ std::vector<Unconsidered> unconsidered(const PlanView& view, const Planned& piec
 }
 
 std::string unconsidered_text(std::span<const Unconsidered> targets) {
-  std::vector<std::pair<std::string, std::vector<OstIndex>>> kinds;
+  std::vector<std::pair<std::string_view, std::vector<OstIndex>>> kinds;
   for (const Unconsidered& target : targets) {
     auto found = std::ranges::find(kinds, target.why, &decltype(kinds)::value_type::first);
     if (found == kinds.end()) found = kinds.insert(kinds.end(), {target.why, {}});

@@ -304,8 +304,8 @@ Result<std::vector<PlanPointer>> GlobalView::planned_together(FileSystem& known,
   }
   const Sums& sums = sums_[known.cluster.name];
   free_for(known, sums, freed);
-  const auto planned =
-      placement::plan_with_room(known.table, files.requests, files.reserved, *policy_, placement::BoundWish::none);
+  const auto planned = placement::plan_with_room(known.table, files.requests, files.reserved, thorough_ ? *thorough_ : *policy_,
+                                                 placement::BoundWish::none);
   const auto notes = planned ? notes_of(*planned, known.table, known.stale) : std::vector<std::string>();
   for (const api::FreedBytes& row : freed) refresh(known, sums, row.ost);
   if (!planned) return std::unexpected(planned.error());

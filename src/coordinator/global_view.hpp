@@ -52,7 +52,9 @@ struct TargetReport {
 
 class GlobalView {
  public:
-  explicit GlobalView(std::unique_ptr<placement::Policy> policy) : policy_(std::move(policy)) {}
+  // thorough: for plans made together, which are few; none: the same policy.
+  explicit GlobalView(std::unique_ptr<placement::Policy> policy, std::unique_ptr<placement::Policy> thorough = nullptr)
+      : policy_(std::move(policy)), thorough_(std::move(thorough)) {}
 
   // What telemetry says now. Fails for a cluster that makes no sense; the one before stays then.
   [[nodiscard]] Result<void> set_cluster(model::Cluster cluster, std::vector<OstIndex> stale);
@@ -123,6 +125,7 @@ class GlobalView {
   Result<std::vector<PlanPointer>> planned_together(FileSystem& known, std::span<const PlanPointer> plans);
 
   std::unique_ptr<placement::Policy> policy_;
+  std::unique_ptr<placement::Policy> thorough_;
   std::map<std::string, FileSystem, std::less<>> file_systems_;
   std::map<std::string, Sums, std::less<>> sums_;
   std::unordered_map<std::uint64_t, PlanPointer> plans_;

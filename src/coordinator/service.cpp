@@ -15,7 +15,8 @@ namespace iez::coordinator {
 
 namespace {
 
-constexpr std::uint64_t kSearch = 10'000;
+constexpr std::uint64_t kSearch = 4'000;
+constexpr std::uint64_t kLongSearch = 200'000;
 constexpr std::size_t kMendedAtOnce = 1000;
 constexpr std::int64_t kAtOnce = 60'000'000'000;  // plans made within it belong to applications that run side by side
 constexpr std::size_t kDrainedAtOnce = 100;
@@ -62,11 +63,17 @@ Service::Service(const ServiceOptions& options, Clock& clock, Logger& log, std::
 
 Result<std::unique_ptr<Service>> Service::start(const ServiceOptions& options, Clock& clock, Logger& log) {
   IEZ_TRY(auto policy, placement::make_policy(options.policy, 1));
+  std::unique_ptr<placement::Policy> thorough;
   // Requests follow each other by the thousand: a search as long as for a plan by hand would hold up the others.
-  if (options.policy == "balanced")
-    policy = std::make_unique<placement::BalancedPolicy>(placement::BalancedOptions{.search_effort = kSearch, .bound_sizes = 0});
+  if (options.policy == "balanced") {
+    const auto with_effort = [](std::uint64_t effort) {
+      return std::make_unique<placement::BalancedPolicy>(placement::BalancedOptions{.search_effort = effort, .bound_sizes = 0});
+    };
+    policy = with_effort(kSearch);
+    thorough = with_effort(kLongSearch);
+  }
   IEZ_TRY(auto ledger, Ledger::open(options.folder, options.durability));
-  auto view = std::make_unique<GlobalView>(std::move(policy));
+  auto view = std::make_unique<GlobalView>(std::move(policy), std::move(thorough));
   std::unique_ptr<Service> service(new Service(options, clock, log, std::move(ledger), std::move(view)));
   IEZ_CHECK(service->ledger_->load(
       [&](StoredPlan&& plan) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -75,6 +76,14 @@ std::uint32_t usual_count(const placement::Plan& plan) {
     if (files > best.first) best = {files, count};
   }
   return best.second;
+}
+
+// Empty: it takes objects.
+std::string_view why_unfit(const model::Ost& ost) {
+  if (!ost.state.active) return "inactive";
+  if (ost.state.read_only) return "read-only";
+  if (ost.state.no_create) return "closed to new objects";
+  return model::full(ost) ? "full" : "";
 }
 
 }  // namespace
@@ -185,17 +194,8 @@ std::vector<UnfitTarget> unfit_targets(std::span<const OstIndex> used, const mod
   std::vector<UnfitTarget> out;
   for (const OstIndex index : used) {
     const auto found = std::ranges::find(cluster.osts, index, &model::Ost::index);
-    if (found == cluster.osts.end()) {
-      out.push_back({.ost = index, .why = "gone"});
-    } else if (!found->state.active) {
-      out.push_back({.ost = index, .why = "inactive"});
-    } else if (found->state.read_only) {
-      out.push_back({.ost = index, .why = "read-only"});
-    } else if (found->state.no_create) {
-      out.push_back({.ost = index, .why = "closed to new objects"});
-    } else if (model::full(*found)) {
-      out.push_back({.ost = index, .why = "full"});
-    }
+    const std::string_view why = found == cluster.osts.end() ? "gone" : why_unfit(*found);
+    if (!why.empty()) out.push_back({.ost = index, .why = std::string(why)});
   }
   return out;
 }
