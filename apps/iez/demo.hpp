@@ -13,6 +13,7 @@ struct DemoOptions {
   std::string out;                 // folder of the page and its data; empty: iez-demo in the working folder
   std::vector<std::string> cases;  // by id; empty: all
   std::uint32_t repetitions = 1;
+  std::string rate = "20MB/s";  // of an OST
   bool local = false;  // no coordinator
   bool quick = false;
   bool json = false;

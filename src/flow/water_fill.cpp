@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <queue>
 #include <utility>
 
 #include "base/result.hpp"
@@ -109,22 +108,27 @@ class UnitGreedy {
         units_(units),
         queues_(std::max<std::size_t>(servers.size(), 1)),
         on_server_(queues_.size()) {
+    std::vector<std::size_t> members(queues_.size());
+    for (std::uint32_t j = 0; j < targets_.size(); ++j) ++members[server_of(j)];
+    for (std::size_t o = 0; o < queues_.size(); ++o) queues_[o].reserve(members[o]);
     for (std::uint32_t j = 0; j < targets_.size(); ++j) {
       on_server_[server_of(j)] += units_[j];
-      push(j);
+      if (units_[j] < targets_[j].capacity) queues_[server_of(j)].push_back(next_unit(j));
     }
-    for (std::uint32_t o = 0; o < queues_.size(); ++o) offer(o);
+    best_.reserve(queues_.size());
+    for (std::uint32_t o = 0; o < queues_.size(); ++o) {
+      std::make_heap(queues_[o].begin(), queues_[o].end());
+      offer(o);
+    }
   }
 
   // REQUIRES: units are left in some target.
   double take() {
-    const Entry best = best_.top();
-    best_.pop();
-    const std::uint32_t j = queues_[best.id].top().id;
-    queues_[best.id].pop();
+    const Entry best = pop(best_);
+    const std::uint32_t j = pop(queues_[best.id]).id;
     ++units_[j];
     ++on_server_[best.id];
-    push(j);
+    if (units_[j] < targets_[j].capacity) push(queues_[best.id], next_unit(j));
     offer(best.id);
     return best.cost;
   }
@@ -136,25 +140,34 @@ class UnitGreedy {
     // The cheapest, then the first, on top.
     bool operator<(const Entry& other) const { return cost != other.cost ? cost > other.cost : id > other.id; }
   };
+  using Heap = std::vector<Entry>;
+
+  static Entry pop(Heap& heap) {
+    std::pop_heap(heap.begin(), heap.end());
+    const Entry top = heap.back();
+    heap.pop_back();
+    return top;
+  }
+  static void push(Heap& heap, const Entry& entry) {
+    heap.push_back(entry);
+    std::push_heap(heap.begin(), heap.end());
+  }
 
   std::uint32_t server_of(std::uint32_t j) const { return servers_.empty() ? 0 : targets_[j].server; }
-
-  void push(std::uint32_t j) {
-    if (units_[j] < targets_[j].capacity) queues_[server_of(j)].push({unit_cost(targets_[j], units_[j] + 1), j});
-  }
+  Entry next_unit(std::uint32_t j) const { return {unit_cost(targets_[j], units_[j] + 1), j}; }
 
   void offer(std::uint32_t o) {
     if (queues_[o].empty()) return;
     const double own = servers_.empty() ? 0 : unit_cost(servers_[o], on_server_[o] + 1);
-    best_.push({queues_[o].top().cost + own, o});
+    push(best_, {queues_[o].front().cost + own, o});
   }
 
   std::span<const FillTarget> targets_;
   std::span<const FillServer> servers_;
   std::vector<std::uint64_t>& units_;
-  std::vector<std::priority_queue<Entry>> queues_;  // per server: its targets by the cost of their next unit
+  std::vector<Heap> queues_;  // per server: its targets by the cost of their next unit
   std::vector<std::uint64_t> on_server_;
-  std::priority_queue<Entry> best_;  // servers by the cost of their next unit
+  Heap best_;  // servers by the cost of their next unit
 };
 
 // order: targets of one server side by side; slots: in that order.
