@@ -14,7 +14,7 @@ struct DemoOptions {
   std::vector<std::string> cases;  // by id; empty: all
   std::uint32_t repetitions = 1;
   std::string rate = "20MB/s";  // of an OST
-  bool local = false;  // no coordinator
+  bool local = false;           // no coordinator
   bool quick = false;
   bool json = false;
 };

@@ -126,8 +126,8 @@ Result<pid_t> spawn(const Config& config, const std::string& program, const std:
   return child;
 }
 
-// A node is up when it is of use: the metadata server when it reaches every OST, else the first files would lie on the few that it
-// knows; a client when it reaches all.
+// A node is up when it is of use: the metadata server when it reaches every OST, else the first files would lie on the few that
+// it knows; a client when it reaches all.
 bool answers(const Config& config, const std::string& node) {
   const auto said = describe(config, node);
   if (!said) return false;
