@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,6 +23,10 @@ bool has(const std::vector<MountUser>& users, int pid) { return std::ranges::fin
 
 TEST(Mounts, KnowsWhatIsMounted) {
   const lustre::TemporaryTree tree;
+  // The root of a chroot is no mount.
+  struct statx root{};
+  ASSERT_EQ(::statx(AT_FDCWD, "/", 0, STATX_BASIC_STATS, &root), 0);
+  EXPECT_EQ(is_mounted("/"), (root.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0);
   EXPECT_TRUE(is_mounted("/proc"));
   EXPECT_FALSE(is_mounted(tree.root()));
   EXPECT_FALSE(is_mounted("/proc/"));

@@ -11,19 +11,18 @@ import os
 import pathlib
 import random
 import secrets
-import shutil
 import signal
 import socket
 import sqlite3
 import stat
 import subprocess
-import tempfile
 import threading
 import time
 import unittest
 import urllib.parse
 
 from folder_case import FolderCase
+from mariadb_server import PROGRAM, start_mariadb
 from run_test import CAN_MOUNT, RunCase, WRITE
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -529,26 +528,11 @@ class LiesTest(PullCase):
         self.assertLess(time.monotonic() - begin, 8, "its end waits for a slow answer")
 
 
-@unittest.skipUnless(shutil.which("mariadbd", path="/usr/sbin:" + os.environ["PATH"]), "MariaDB is not installed")
+@unittest.skipUnless(PROGRAM, "MariaDB is not installed")
 class MariadbTest(PullCase):
     def test_a_database_of_a_site(self):
-        folder = tempfile.TemporaryDirectory(prefix="iez-mariadb-")
-        self.addCleanup(folder.cleanup)
-        data = pathlib.Path(folder.name)
-        data.chmod(0o755)
-        user = subprocess.run(["id", "-un"], capture_output=True, text=True, check=True).stdout.strip()
-        subprocess.run(["mariadb-install-db", "--no-defaults", f"--datadir={data}/data", "--user=" + user,
-                        "--auth-root-authentication-method=normal", "--skip-test-db"], capture_output=True, check=True, timeout=120)
-        program = shutil.which("mariadbd", path="/usr/sbin:" + os.environ["PATH"])
-        server = subprocess.Popen([program, "--no-defaults", f"--datadir={data}/data", f"--socket={data}/s", "--skip-networking",
-                                   "--user=" + user, "--innodb-buffer-pool-size=32M", "--innodb-log-file-size=16M",
-                                   f"--pid-file={data}/pid"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        self.addCleanup(server.wait, 60)
-        self.addCleanup(server.terminate)
-        client = ["mariadb", "--no-defaults", "-u", "root", f"--socket={data}/s", "-N", "-B", "-e"]
-        eventually(lambda: subprocess.run([*client, "SELECT 1"], capture_output=True, check=False).returncode == 0, "MariaDB")
-        subprocess.run([*client, "CREATE DATABASE iez"], check=True)
-        database = self.database("site", store=f"mysql://root@localhost/iez?socket={data}/s")
+        url, said = start_mariadb(self)
+        database = self.database("site", store=url)
         coordinator = self.coordinator(database.url)
         for application in ("ior", "hacc", "ior"):
             database.predict(application)
@@ -559,8 +543,7 @@ class MariadbTest(PullCase):
         database.predict("hacc")
         coordinator = self.coordinator(database.url)
         eventually(lambda: self.settled(coordinator, [database]), "not planned again")
-        placed = subprocess.run([*client, "SELECT count(*) FROM iez.placements WHERE ost_list <> ''"], capture_output=True, text=True,
-                                check=True).stdout
+        placed = said("SELECT count(*) FROM iez.placements WHERE ost_list <> ''")
         self.assertEqual(int(placed), 2 * ROWS)
 
 

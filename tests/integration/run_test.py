@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """iez run on a lab: learnt, planned, placed as planned; learnt again; killed, concurrent, without a store; signals and statuses."""
 
-import getpass
 import json
 import os
 import pathlib
@@ -14,6 +13,8 @@ import sys
 import tempfile
 import time
 import unittest
+
+from mariadb_server import PROGRAM, start_mariadb
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 IEZ = os.environ.get("IEZ", str(ROOT / "build/dev/apps/iez/iez"))
@@ -368,28 +369,10 @@ class Adversity(RunCase):
             self.iez("plan", "check", self.state / "iez/plans/many.iezplan")
 
 
-@unittest.skipUnless(shutil.which("mariadbd", path="/usr/sbin:" + os.environ["PATH"]), "MariaDB is not installed")
+@unittest.skipUnless(PROGRAM, "MariaDB is not installed")
 class Mariadb(RunCase):
     def test_twice(self):
-        folder = tempfile.TemporaryDirectory(prefix="iez-mariadb-")
-        self.addCleanup(folder.cleanup)
-        data = pathlib.Path(folder.name)
-        user = getpass.getuser()
-        run(["mariadb-install-db", "--no-defaults", f"--datadir={data}/data", "--user=" + user,
-             "--auth-root-authentication-method=normal", "--skip-test-db"])
-        program = shutil.which("mariadbd", path="/usr/sbin:" + os.environ["PATH"])
-        server = subprocess.Popen([program, "--no-defaults", f"--datadir={data}/data", f"--socket={data}/s", "--skip-networking",
-                                   "--user=" + user, "--innodb-buffer-pool-size=32M", "--innodb-log-file-size=16M",
-                                   f"--pid-file={data}/pid"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        self.addCleanup(server.wait, 60)
-        self.addCleanup(server.terminate)
-        client = ["mariadb", "--no-defaults", "-u", "root", f"--socket={data}/s", "-e"]
-        for _ in range(300):
-            if run([*client, "SELECT 1"], check=False).returncode == 0:
-                break
-            time.sleep(0.1)
-        run([*client, "CREATE DATABASE iez"])
-        self.environment["IEZ_STORE"] = f"mysql://root@localhost/iez?socket={data}/s"
+        self.environment["IEZ_STORE"], _ = start_mariadb(self)
         self.twice("shell", ["sh", "-c", WRITE], [f"out.{i}" for i in range(1, 7)])
         self.assertFalse((self.state / "iez/iez.db").exists())
 
