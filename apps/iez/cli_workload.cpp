@@ -100,9 +100,9 @@ void CommandLine::add_demo() {
   command->add_option("--repeat", demo_.repetitions, "Times each run writes and reads; the best counts (default: 1)")
       ->type_name("N")
       ->check(whole_number());
-  command
-      ->add_option("--rate", demo_.rate, "Of each OST (default: 20MB/s); the slower, the less the speed of this machine matters")
-      ->type_name("RATE");
+  add_quantity<BytesPerSecond>(*command, "--rate",
+                               "Of each OST (default: 20MB/s); the slower, the less the speed of this machine matters", "RATE",
+                               parse_rate, [this](BytesPerSecond rate) { demo_.ost_rate = rate; });
   command->add_flag("--local", demo_.local, "Without coordinator and agents: each run plans by itself");
   command->add_flag("--quick", demo_.quick, "Small files: shows that it works, measures nothing");
   command->add_flag("--json", demo_.json, "One JSON document");

@@ -220,7 +220,7 @@ Result<void> run_demo(const DemoOptions& options, Context& context) {
   {
     stages.begin(options.local ? "a lab: 1 MDS, 3 OSSs with 5 OSTs each, 2 clients"
                                : "a lab: 1 MDS, 3 OSSs with 5 OSTs each, 2 clients, coordinator, agents");
-    IEZ_TRY(const DemoStage stage, DemoStage::set_up({.coordinator = !options.local, .ost_rate = options.rate}));
+    IEZ_TRY(const DemoStage stage, DemoStage::set_up({.coordinator = !options.local, .ost_rate = options.ost_rate}));
     stages.end("up");
     Play play(options, stage, stages);
     for (const DemoCase& about : cases) {

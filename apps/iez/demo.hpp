@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/units.hpp"
 #include "command.hpp"
 
 namespace iez::cli {
@@ -13,8 +14,8 @@ struct DemoOptions {
   std::string out;                 // folder of the page and its data; empty: iez-demo in the working folder
   std::vector<std::string> cases;  // by id; empty: all
   std::uint32_t repetitions = 1;
-  std::string rate = "20MB/s";  // of an OST
-  bool local = false;           // no coordinator
+  BytesPerSecond ost_rate{20e6};
+  bool local = false;  // no coordinator
   bool quick = false;
   bool json = false;
 };

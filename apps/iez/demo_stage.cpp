@@ -202,7 +202,7 @@ Result<void> DemoStage::start_guardian() {
 Result<void> DemoStage::start_lab(const DemoStageOptions& options) {
   return run_quietly({"lab", "up", "--dir", lab(), "--name", kLabName, "--oss", std::to_string(kDemoServers), "--osts",
                       std::to_string(kDemoOstsPerServer), "--clients", std::to_string(kDemoClients), "--ost-size", "1G", "--rate",
-                      options.ost_rate},
+                      fmt::format("{:.0f}B/s", options.ost_rate.value)},
                      folder_ + "/lab.log");
 }
 

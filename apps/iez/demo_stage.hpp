@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "base/units.hpp"
 #include "demo_cases.hpp"
 #include "input/byte_stream.hpp"
 
@@ -25,7 +26,7 @@ inline constexpr std::uint32_t kDemoClients = 2;
 
 struct DemoStageOptions {
   bool coordinator = true;  // false: each run plans by itself
-  std::string ost_rate = "20MB/s";
+  BytesPerSecond ost_rate{20e6};
 };
 
 class DemoStage {
