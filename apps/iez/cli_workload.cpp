@@ -30,6 +30,11 @@ void CommandLine::add_workload_common(CLI::App& command, WorkloadOptions& option
   command.add_flag("-R,--verify", asked.verify, "Compare every byte that is read");
   command.add_flag("--drop-cache", asked.drop_cache, "Read from the servers, not from the memory of this node");
   command.add_option("-i", asked.repetitions, "Repetitions (default: 1)")->type_name("N")->check(whole_number());
+  command.add_option("--meet", asked.meet, "Wait before each phase for other workloads that name the same file, which is made")
+      ->type_name("FILE");
+  command.add_option("--parties", asked.parties, "With --meet: how many workloads there are, with this one (default: 2)")
+      ->type_name("N")
+      ->check(whole_number());
   add_quantity<workload::Sizes>(command, "--sizes",
                                 "How the processes differ: equal, uniform:SPREAD, lognormal:DEVIATION (default: equal)", "LAW",
                                 workload::parse_sizes, [&asked](workload::Sizes given) {

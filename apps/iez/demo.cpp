@@ -7,8 +7,10 @@
 #include <cstdio>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -118,7 +120,8 @@ class Play {
     return plan.after.ost_cost;
   }
 
-  std::vector<std::string> command(const DemoApplication& application, bool placed) const {
+  // Several write at the same time and read at the same time, or the rate of one would be that of a lab it has to itself.
+  std::vector<std::string> command(const DemoApplication& application, bool placed, std::size_t applications) const {
     const workload::Pattern& pattern = application.pattern;
     std::vector<std::string> words{"run", "--app", application.name, "--quiet"};
     if (!placed) words.emplace_back("--learn");
@@ -135,6 +138,9 @@ class Play {
     words.insert(words.end(), {"-n", std::to_string(pattern.ranks), "-e", "-k", "-C", "--verify", "--drop-cache", "--json", "-i",
                                std::to_string(options_.repetitions), "--seed", std::to_string(pattern.seed), "--sizes",
                                workload::to_string(workload::Sizes{.law = pattern.law, .spread = pattern.spread})});
+    if (applications > 1) {
+      words.insert(words.end(), {"--meet", stage_.meeting_place(passes_), "--parties", std::to_string(applications)});
+    }
     return words;
   }
 
@@ -142,8 +148,9 @@ class Play {
     stages_.begin(fmt::format("{}: {}", about.title, placed ? "placed by iez" : "Lustre's default"));
     const auto tell = [this] { stages_.spin(); };
     std::vector<DemoStage::Command> commands;
+    ++passes_;
     for (const DemoApplication& application : about.applications) {
-      commands.push_back({.client = application.client, .words = command(application, placed)});
+      commands.push_back({.client = application.client, .words = command(application, placed, about.applications.size())});
     }
     IEZ_TRY(const auto outputs, stage_.run(commands, tell));
     DemoPass pass;
@@ -158,29 +165,36 @@ class Play {
     return pass;
   }
 
-  // Of all applications together: all bytes in the time of the slowest; of several repetitions the best, as IOR tells it.
+  // Of all applications together: all bytes of a phase, which all begin together, in the time of the slowest; of several
+  // repetitions the best, as IOR tells it.
   static Result<void> take_rates(const std::vector<DemoStage::Output>& outputs, DemoPass& pass) {
-    double bytes = 0;
-    double write_s = 0;
-    double read_s = 0;
+    struct Together {
+      double bytes = 0;
+      double seconds = 0;
+    };
+    std::map<std::pair<bool, std::uint32_t>, Together> phases;  // of writing or not, and the repetition
     for (const DemoStage::Output& output : outputs) {
       const auto json = ordered_json::parse(output.data, nullptr, false);
       if (!json.is_object() || !json.contains("phases")) {
         return fail(Errc::io, fmt::format("iez workload says '{}'", text::printable(output.data.substr(0, 200))));
       }
-      const double size = json["bytes"].get<double>();
-      bytes += size;
-      write_s = std::max(write_s, size / 1e6 / json["write_mb_s"].get<double>());
-      read_s = std::max(read_s, size / 1e6 / json["read_mb_s"].get<double>());
+      for (const auto& one : json["phases"]) {
+        Together& phase = phases[{one["access"] == "write", one["repetition"].get<std::uint32_t>()}];
+        phase.bytes += one["bytes"].get<double>();
+        phase.seconds = std::max(phase.seconds, one["total_s"].get<double>());
+      }
     }
-    pass.write_mb_s = bytes / 1e6 / write_s;
-    pass.read_mb_s = bytes / 1e6 / read_s;
+    for (const auto& [which, phase] : phases) {
+      double& best = which.first ? pass.write_mb_s : pass.read_mb_s;
+      if (phase.seconds > 0) best = std::max(best, phase.bytes / 1e6 / phase.seconds);
+    }
     return {};
   }
 
   const DemoOptions& options_;
   const DemoStage& stage_;
   Stages& stages_;
+  std::uint32_t passes_ = 0;
 };
 
 Result<std::vector<DemoCase>> chosen_cases(const DemoOptions& options) {

@@ -284,6 +284,11 @@ Result<std::vector<DemoStage::Output>> DemoStage::run(const std::vector<Command>
       if (one.status || ::waitpid(one.pid, &status, WNOHANG) != one.pid) continue;
       one.status = status;
       --left;
+      if (status != 0) {  // the others may be waiting for it
+        for (const Running& other : running) {
+          if (!other.status) ::kill(other.pid, SIGTERM);
+        }
+      }
     }
     if (left > 0 && !problem && std::chrono::steady_clock::now() > limit) {
       problem = fail(Errc::limit, "a run of the demo does not end").error();

@@ -61,6 +61,9 @@ class DemoStage {
   [[nodiscard]] Result<void> clear(std::uint32_t client, const std::string& name) const;
   [[nodiscard]] Result<void> wait_until_empty(const Tell& tell) const;
 
+  // A file of their own for the applications of one pass, outside the lab.
+  [[nodiscard]] std::string meeting_place(std::uint32_t pass) const { return folder_ + "/meeting" + std::to_string(pass); }
+
   [[nodiscard]] const std::string& path() const { return folder_; }
 
  private:

@@ -16,6 +16,7 @@ namespace iez::workload {
 namespace {
 
 constexpr std::uint32_t kMostRepetitions = 1000;
+constexpr std::uint32_t kMostParties = 1000;
 
 // One list of keys for both ways: take(key, reference to the member).
 template <typename O, typename Take>
@@ -44,6 +45,8 @@ void each_member(O& options, const Take& take) {
   take("drop-cache", options.drop_cache);
   take("collective", options.collective);
   take("repetitions", options.repetitions);
+  take("meet", options.meet);
+  take("parties", options.parties);
   take("json", options.json);
 }
 
@@ -92,6 +95,9 @@ Result<void> check(const Options& options) {
   IEZ_CHECK(check(options.pattern));
   if (options.repetitions == 0 || options.repetitions > kMostRepetitions) {
     return fail(Errc::invalid_argument, fmt::format("-i {}: expected 1 to {}", options.repetitions, kMostRepetitions));
+  }
+  if (options.parties < 2 || options.parties > kMostParties) {
+    return fail(Errc::invalid_argument, fmt::format("--parties {}: expected 2 to {}", options.parties, kMostParties));
   }
   if (!options.write && !options.read) return fail(Errc::invalid_argument, "neither -w nor -r: nothing to do");
   if (options.collective && options.pattern.interface == Interface::posix) {

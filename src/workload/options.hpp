@@ -23,6 +23,8 @@ struct Options {
   bool drop_cache = false;  // read from the servers, not from this node's memory
   bool collective = false;  // MPI-IO, HDF5: calls that all processes make together
   std::uint32_t repetitions = 1;
+  std::string meet;           // a file, where several workloads meet before each phase; empty: nobody waits
+  std::uint32_t parties = 2;  // how many they are
   bool json = false;
 
   bool operator==(const Options&) const = default;

@@ -34,6 +34,8 @@ Options everything() {
           .drop_cache = true,
           .collective = true,
           .repetitions = 4,
+          .meet = "m=1",
+          .parties = 3,
           .json = true};
 }
 

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "workload/meeting.hpp"
 
 namespace iez::workload {
 
@@ -36,7 +37,12 @@ struct Measured {
 class Process {
  public:
   Process(const Options& options, Ranks& ranks, FileOpener& opener, Talk talk)
-      : options_(options), pattern_(options.pattern), ranks_(ranks), opener_(opener), talk_(talk) {}
+      : options_(options),
+        pattern_(options.pattern),
+        ranks_(ranks),
+        opener_(opener),
+        talk_(talk),
+        meeting_(options.meet, options.parties) {}
 
   Result<std::vector<Phase>> run() {
     std::vector<Phase> phases;
@@ -99,6 +105,10 @@ class Process {
     if (options_.collective && !pattern_.file_per_process) IEZ_CHECK(pad(pieces));
     buffer_.resize(longest);
     IEZ_CHECK(ranks_.barrier());
+    if (!options_.meet.empty()) {
+      if (ranks_.rank() == 0) IEZ_CHECK(meeting_.meet());
+      IEZ_CHECK(ranks_.barrier());
+    }
     const auto start = Clock::now();
     IEZ_TRY(const auto file, open(number, write));
     measured.open_s = seconds_since(start);
@@ -163,6 +173,7 @@ class Process {
   Ranks& ranks_;
   FileOpener& opener_;
   Talk talk_;
+  Meeting meeting_;
   std::vector<std::byte> buffer_;
 };
 

@@ -148,6 +148,20 @@ class Workload(FolderCase):
             time.sleep(0.02)
 
     @unittest.skipIf(SANITIZED, "the sanitizer's runtime must come first")
+    def test_two_workloads_meet_before_each_phase(self):
+        words = [IEZ, "workload", "ior", "-b", "1M", "-t", "64K", "-n", "2", "-i", "3", "--meet", "place", "--json"]
+        first = subprocess.Popen([*words, "-o", "one"], cwd=self.folder, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True)
+        second = self.run_workload("ior", "-b", "1M", "-t", "64K", "-n", "2", "-i", "3", "-o", "two", "--meet", "place")
+        out, _ = first.communicate(timeout=60)
+        self.assertEqual(first.returncode, 0)
+        self.assertEqual(len(json.loads(out)["phases"]), 6)
+        self.assertIn("write", second.stdout)
+        self.assertEqual((self.folder / "place").stat().st_size, 12)
+        refused = self.run_workload("ior", "-o", "one", "--meet", "place", status=1)
+        self.assertIn("place: 12 have met there already", refused.stderr)
+        wrong = self.run_workload("ior", "-o", "one", "--meet", "place", "--parties", "1", status=2)
+        self.assertIn("--parties 1: expected 2 to 1000", wrong.stderr)
+
     def test_a_tracer_sees_ranks_and_bytes(self):
         traces = self.folder / "traces"
         traces.mkdir()
