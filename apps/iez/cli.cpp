@@ -63,6 +63,7 @@ CommandLine::CommandLine() : app_("iez: an end-to-end I/O control plane for Lust
   add_serve();
   add_token();
   add_lab();
+  add_collective();
   add_workload();
   add_demo();
   add_agent();

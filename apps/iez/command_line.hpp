@@ -20,6 +20,7 @@
 #include "advise.hpp"
 #include "agent.hpp"
 #include "bench_command.hpp"
+#include "collective.hpp"
 #include "command.hpp"
 #include "completion.hpp"
 #include "contention.hpp"
@@ -131,6 +132,7 @@ class CommandLine {
   void add_token();
   void add_lab();
   void add_lab_up(CLI::App& command);
+  void add_collective();
   void add_workload_common(CLI::App& command, WorkloadOptions& options);
   void add_workload();
   void add_demo();
@@ -202,6 +204,7 @@ class CommandLine {
   LabDfOptions lab_df_;
   LabFaultOptions lab_fault_;
   LabServeOptions lab_serve_;
+  CollectiveExplainOptions collective_explain_;
   WorkloadOptions workload_ior_;
   WorkloadOptions workload_hacc_;
   WorkloadRankOptions workload_rank_;

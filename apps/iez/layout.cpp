@@ -111,14 +111,6 @@ Result<std::vector<std::byte>> read_bytes(const std::string& path) {
   }
 }
 
-Result<model::Layout> layout_of(const std::string& path, bool raw) {
-  if (!raw) return lustre::read_layout(path);
-  IEZ_TRY(const auto bytes, read_bytes(path));
-  auto layout = lustre::decode_layout(bytes);
-  if (!layout) return with_context(std::move(layout).error(), path);
-  return layout;
-}
-
 Result<model::Layout> requested(const LayoutSetOptions& options) {
   if (!options.components.empty()) return model::parse_components(options.components);
   model::Component component{.overstriped = options.overstripe, .pool = options.pool};
@@ -139,10 +131,18 @@ Result<model::Layout> requested(const LayoutSetOptions& options) {
 
 }  // namespace
 
+Result<model::Layout> load_layout(const std::string& path, bool raw) {
+  if (!raw) return lustre::read_layout(path);
+  IEZ_TRY(const auto bytes, read_bytes(path));
+  auto layout = lustre::decode_layout(bytes);
+  if (!layout) return with_context(std::move(layout).error(), path);
+  return layout;
+}
+
 Result<void> run_layout_show(const LayoutShowOptions& options, Context& context) {
   std::optional<Error> failed;
   for (const std::string& path : options.paths) {
-    auto layout = layout_of(path, options.raw);
+    auto layout = load_layout(path, options.raw);
     if (!layout) {
       // The other paths are still shown.
       if (failed) context.log.error(failed->message);

@@ -7,6 +7,7 @@
 
 #include "base/units.hpp"
 #include "command.hpp"
+#include "model/layout.hpp"
 
 namespace iez::cli {
 
@@ -27,6 +28,9 @@ struct LayoutSetOptions {
   bool dry_run = false;
   bool json = false;
 };
+
+// Of a file or directory; raw: the file holds the bytes of a lustre.lov attribute.
+[[nodiscard]] Result<model::Layout> load_layout(const std::string& path, bool raw);
 
 [[nodiscard]] Result<void> run_layout_show(const LayoutShowOptions& options, Context& context);
 [[nodiscard]] Result<void> run_layout_set(const LayoutSetOptions& options, Context& context);

@@ -251,7 +251,7 @@ TEST(DataMap, GranuleIsTheLargest) {
 }
 
 TEST(DataMap, FileViewsAgainstLists) {
-  for (std::uint64_t seed = 1; seed <= 3000; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 1500; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     Rng rng(seed);
     const Tile tile = ascending_tile(rng);
@@ -275,7 +275,7 @@ TEST(DataMap, FileViewsAgainstLists) {
 }
 
 TEST(DataMap, BuffersAgainstLists) {
-  for (std::uint64_t seed = 1; seed <= 3000; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 1500; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     Rng rng(seed);
     const Tile tile = any_tile(rng);

@@ -234,7 +234,7 @@ TEST(Windows, LoadsAreEven) {
 }
 
 TEST(Windows, RandomLayouts) {
-  for (std::uint64_t seed = 1; seed <= 1500; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 600; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     Rng rng(seed);
     FileLayout layout{.striped = true};

@@ -28,12 +28,12 @@ COMMANDS = (("status",), ("top",), ("layout",), ("layout", "show"), ("layout", "
             ("contention",), ("advise",), ("tune",), ("trace",), ("trace", "show"), ("trace", "merge"), ("trace", "export"), ("trace", "import"),
             ("forecast",), ("forecast", "series"), ("forecast", "run"), ("sim",), ("sim", "run"), ("sim", "compare"), ("sim", "list"),
             ("sim", "show"), ("lab",), ("lab", "up"), ("lab", "down"), ("lab", "status"), ("lab", "exec"), ("lab", "df"), ("lab", "fault"),
-            ("workload",), ("workload", "ior"), ("workload", "hacc"), ("demo",), ("repro",), ("inject",), ("serve",), ("token",),
+            ("collective",), ("collective", "explain"), ("workload",), ("workload", "ior"), ("workload", "hacc"), ("demo",), ("repro",), ("inject",), ("serve",), ("token",),
             ("agent",), ("agent", "watch"), ("keys",), ("keys", "init"), ("keys", "add"), ("keys", "list"), ("keys", "show"), ("bench",),
             ("completion",), ("help",))
 # Each prints data, and nothing on stderr.
 SOUND = (("status", "--root", "lustre-2.10.1"), ("top", "--root", "lustre-2.10.1"), ("layout", "show", "--raw", LAYOUT),
-         ("layout", "set", "--dry-run", "-c", "2", "-S", "1M", "somewhere"), ("trace", "show", LOG), ("trace", "import", LOG),
+         ("layout", "set", "--dry-run", "-c", "2", "-S", "1M", "somewhere"), ("collective", "explain", "-c", "2"), ("trace", "show", LOG), ("trace", "import", LOG),
          ("forecast", "series", SERIES), ("forecast", "run", LOG), ("sim", "list"), ("sim", "show", "demo"),
          ("sim", "run", "demo"), ("bench",))
 
@@ -323,7 +323,7 @@ class Completion(Case):
     def test_offers(self):
         levels = ["debug", "error", "info", "off", "warning"]
         for words, offered in (
-            (("iez", ""), ["advise", "agent", "app", "bench", "completion", "contention", "db", "demo", "forecast", "help", "inject", "keys", "lab",
+            (("iez", ""), ["advise", "agent", "app", "bench", "collective", "completion", "contention", "db", "demo", "forecast", "help", "inject", "keys", "lab",
                            "layout", "place", "plan", "repro", "run", "serve", "sim", "status", "token", "top", "trace", "tune", "workload"]),
             (("iez", "st"), ["status"]),
             (("iez", "zz"), []),
