@@ -6,11 +6,7 @@
 //
 // Nothing of MPI is linked: a program that has no MPI does not get one. Functions of MPI are looked up when a program that calls
 // MPI_File_open has them for certain.
-#define OMPI_SKIP_MPICXX 1
-#define MPICH_SKIP_MPICXX 1
-#include <dlfcn.h>
 #include <fcntl.h>
-#include <mpi.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -19,26 +15,16 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "preload/mpi/exports.hpp"
+#include "preload/mpi/mpi_functions.hpp"
+#include "preload/mpi/open_files.hpp"
 #include "preload/mpi/open_note.hpp"
-
-#ifdef OPEN_MPI
-// Its null handles are objects of the program's MPI.
-#pragma weak ompi_mpi_info_null
-#pragma weak ompi_mpi_comm_null
-#endif
-
-// The library exports these alone; libiez-mpi.map lists them.
-#define IEZ_EXPORT __attribute__((visibility("default")))
 
 namespace {
 
 using iez::preload::OpenNote;
 
-// Of the library that comes behind this one: tools that stack take their turn.
-template <typename Function>
-Function next(const char* name) {
-  return reinterpret_cast<Function>(::dlsym(RTLD_NEXT, name));
-}
+using iez::preload::next;
 
 using FileOpen = int (*)(MPI_Comm, const char*, int, MPI_Info, MPI_File*);
 using CommNumber = int (*)(MPI_Comm, int*);
@@ -146,6 +132,9 @@ void fortran_open(const char* symbol, MPI_Fint* comm, const char* name, MPI_Fint
   }
   open(comm, name, mode, info, file, error, length);
   end(opening, *error);
+  if (*error == MPI_SUCCESS && opening.note.path != nullptr) {
+    iez::preload::remember(iez::preload::file_of(*file), communicator, opening.note.path, *mode, info_of(*info));
+  }
 }
 
 }  // namespace
@@ -158,6 +147,9 @@ IEZ_EXPORT int MPI_File_open(MPI_Comm comm, const char* filename, int amode, MPI
   const Opening opening = begin(comm, filename, amode, info);
   const int result = open(comm, filename, amode, info, fh);
   end(opening, result);
+  if (result == MPI_SUCCESS && opening.note.path != nullptr) {
+    iez::preload::remember(*fh, comm, opening.note.path, amode, info);
+  }
   return result;
 }
 

@@ -25,6 +25,7 @@ enum class Meaning : std::uint8_t {
   stripe_size,
   stripes,
   first_ost,
+  ranks_per_node,
 };
 
 // How a yes and a no of this key are written.
@@ -57,6 +58,7 @@ constexpr std::array kKeys{
     Key{"striping_unit", Meaning::stripe_size},
     Key{"striping_factor", Meaning::stripes},
     Key{"start_iodevice", Meaning::first_ost},
+    Key{"iez_ranks_per_node", Meaning::ranks_per_node},
 };
 
 struct ModeName {
@@ -185,6 +187,8 @@ bool set(Hints& hints, Meaning meaning, std::string_view text) {
       return store(number<std::uint32_t>(text, 0), hints.stripes);
     case Meaning::first_ost:
       return store(number<std::int32_t>(text, -1), hints.first_ost);
+    case Meaning::ranks_per_node:
+      return store(number<std::uint32_t>(text, 0), hints.ranks_per_node);
   }
   return false;
 }
@@ -273,6 +277,8 @@ std::string_view Hints::value(std::size_t index, std::span<char, kLongestValue> 
       return digits_if(stripes > 0, stripes, room);
     case Meaning::first_ost:
       return digits_if(first_ost >= 0, first_ost, room);
+    case Meaning::ranks_per_node:
+      return digits_if(ranks_per_node > 0, ranks_per_node, room);
   }
   return {};
 }

@@ -18,6 +18,7 @@
 //   -                   striping_unit, striping_factor, start_iodevice
 //                                                    layout of a new file; on other file systems than Lustre the imagined one
 //   iez_mode            -                            auto, collective, independent, log, off
+//   iez_ranks_per_node  -                            imagine nodes of so many ranks: to try what several nodes do on one
 //
 // Compiled into preload libraries, too: no exceptions, no allocation.
 //
@@ -59,6 +60,7 @@ struct Hints {
   std::int64_t stripe_size = 0;          // bytes; 0: not said
   std::uint32_t stripes = 0;             // 0: not said
   std::int32_t first_ost = -1;           // -1: not said
+  std::uint32_t ranks_per_node = 0;      // 0: as they are
   std::uint32_t bad_values = 0;          // that were ignored
 
   // Whether the key is one of ours. Letters of a value may be of either case; a size may end with K, M or G.

@@ -190,4 +190,15 @@ std::vector<std::uint32_t> Windows::osts_of(std::size_t range, std::uint32_t agg
   return osts;
 }
 
+std::int64_t Windows::alignment() const {
+  std::int64_t all = 0;
+  for (const Part& part : parts_) {
+    all = std::gcd(all, static_cast<std::int64_t>(part.stripe));
+    all = std::gcd(all, part.begin);
+    if (part.pieces > 1) all = std::gcd(all, static_cast<std::int64_t>(part.piece_bytes));
+    if (part.end != std::numeric_limits<std::int64_t>::max()) all = std::gcd(all, part.end);
+  }
+  return all;
+}
+
 }  // namespace iez::collective

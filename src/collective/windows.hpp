@@ -51,6 +51,7 @@ class Windows {
 
   std::uint32_t aggregators() const { return aggregators_; }   // that have work
   std::int64_t window_bytes() const { return window_bytes_; }  // no window is larger
+  std::int64_t alignment() const;                              // divides the bounds of all chunks
   // Portions that hold bytes of the file range [begin, end) are all in [first, last]; not every one of them needs to.
   std::int64_t first_portion(std::int64_t begin) const;  // REQUIRES: begin >= 0
   std::int64_t last_portion(std::int64_t end) const;     // REQUIRES: end > 0

@@ -1,0 +1,74 @@
+// Calls on open files that are not about data: what the engine has to know of them, and what it has to tell.
+#include "preload/mpi/datatype.hpp"
+#include "preload/mpi/exports.hpp"
+#include "preload/mpi/mpi_functions.hpp"
+#include "preload/mpi/open_files.hpp"
+#include "preload/mpi/transfer.hpp"
+
+#include <cstring>
+
+namespace iez::preload {
+
+namespace {
+
+// The view as the engine sees it; none: it is the MPI's.
+void take_view(const MpiFunctions& mpi, OpenFile& open, MPI_Offset start, MPI_Datatype etype, MPI_Datatype filetype,
+               const char* representation) {
+  open.view.reset();
+  MPI_Count size = 0;
+  if (std::strcmp(representation, "native") != 0 || mpi.Type_size_x(etype, &size) != MPI_SUCCESS || size <= 0) return;
+  open.etype_bytes = static_cast<std::int64_t>(size);
+  if (start < 0) return;
+  MPI_Count bytes = 0;
+  mpi.Type_size_x(filetype, &bytes);
+  open.empty_view = bytes == 0;
+  open.view = open.empty_view ? collective::DataMap::contiguous(start) : map_of(mpi, filetype, start);
+  if (open.view && (!open.view->ascending() || open.view->offset_of(0) < 0)) open.view.reset();
+}
+
+}  // namespace
+
+}  // namespace iez::preload
+
+using iez::preload::find_file;
+using iez::preload::mpi_functions;
+using iez::preload::next;
+
+extern "C" {
+
+IEZ_EXPORT int MPI_File_set_view(MPI_File file, MPI_Offset start, MPI_Datatype etype, MPI_Datatype filetype,
+                                 const char* representation, MPI_Info info) {
+  const auto real = next<decltype(&MPI_File_set_view)>("MPI_File_set_view");
+  if (real == nullptr) return MPI_ERR_UNSUPPORTED_OPERATION;
+  const int result = real(file, start, etype, filetype, representation, info);
+  if (const auto open = find_file(file); result == MPI_SUCCESS && open) {
+    iez::preload::take_view(*mpi_functions(), *open, start, etype, filetype, representation);
+    iez::preload::agree_on_view(*open);
+  }
+  return result;
+}
+
+IEZ_EXPORT int MPI_File_set_atomicity(MPI_File file, int flag) {
+  const auto real = next<decltype(&MPI_File_set_atomicity)>("MPI_File_set_atomicity");
+  if (real == nullptr) return MPI_ERR_UNSUPPORTED_OPERATION;
+  const int result = real(file, flag);
+  if (const auto open = find_file(file); result == MPI_SUCCESS && open) {
+    open->atomic = flag != 0;
+    iez::preload::agree_on_view(*open);
+  }
+  return result;
+}
+
+IEZ_EXPORT int MPI_File_close(MPI_File* file) {
+  const auto real = next<decltype(&MPI_File_close)>("MPI_File_close");
+  if (real == nullptr) return MPI_ERR_UNSUPPORTED_OPERATION;
+  if (file != nullptr) {
+    if (const auto open = iez::preload::remove_file(*file)) {
+      open->worker.reset();
+      open->session.reset();
+    }
+  }
+  return real(file);
+}
+
+}  // extern "C"

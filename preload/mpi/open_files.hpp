@@ -1,0 +1,57 @@
+// What is remembered of every file that the program has opened through MPI.
+//
+// Thread safety: find(), add() and remove() may be called by any thread; an OpenFile belongs to the thread that makes a call on
+// it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "collective/data_map.hpp"
+#include "collective/hints.hpp"
+#include "preload/mpi/session.hpp"
+#include "preload/mpi/team.hpp"
+#include "preload/mpi/worker.hpp"
+
+namespace iez::preload {
+
+// What became of a call of the program.
+struct Done {
+  bool served = false;       // false: nothing has happened, on any rank; the MPI is to do it
+  int result = MPI_SUCCESS;  // the same class on all ranks
+  MPI_Count bytes = 0;       // of this rank
+};
+
+struct OpenFile {
+  std::string path;
+  int mode = 0;  // of MPI_File_open
+  std::shared_ptr<TeamComm> team;
+  collective::Hints hints;
+
+  // The view; none: one that this library leaves to the MPI.
+  std::optional<collective::DataMap> view = collective::DataMap::contiguous(0);
+  bool empty_view = false;  // not a byte of the file is in it: the part of an array that is nobody else's, and nobody's
+  std::int64_t etype_bytes = 1;
+  bool atomic = false;
+
+  bool tried = false;  // to begin a session
+  std::unique_ptr<Session> session;
+  std::optional<Done> split;       // of a split call that has begun
+  std::unique_ptr<Worker> worker;  // after the first nonblocking call
+  bool left = false;               // until the view changes: all ranks know that one of them cannot serve it
+};
+
+// After a file was opened, by all ranks of `comm`.
+void remember(MPI_File file, MPI_Comm comm, const char* path, int mode, MPI_Info info);
+// Of Fortran's number.
+MPI_File file_of(MPI_Fint number);
+
+// Null if the file is not served.
+std::shared_ptr<OpenFile> find_file(MPI_File file);
+void add_file(MPI_File file, std::shared_ptr<OpenFile> open);
+// Returns it, if it was there.
+std::shared_ptr<OpenFile> remove_file(MPI_File file);
+
+}  // namespace iez::preload

@@ -1,0 +1,45 @@
+// Everything that collective calls of one open file need: made when the first one comes.
+//
+// Thread safety: none; one call at a time, as MPI demands of collective calls on a file.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "collective/choices.hpp"
+#include "collective/engine.hpp"
+#include "collective/file_layout.hpp"
+#include "collective/hints.hpp"
+#include "collective/storage.hpp"
+#include "collective/windows.hpp"
+#include "preload/mpi/team.hpp"
+
+namespace iez::preload {
+
+class Session {
+ public:
+  // Collective. Null, on all ranks, if collecting is switched off, of no use here, or not possible.
+  static std::unique_ptr<Session> begin(std::shared_ptr<TeamComm> team, const std::string& path, int open_flags,
+                                        const collective::Hints& hints);
+  ~Session();
+
+  collective::Engine& engine() { return *engine_; }
+  std::uint32_t aggregators() const { return windows_->aggregators(); }
+  std::int64_t window_bytes() const { return windows_->window_bytes(); }
+  // Hints as they are in force, for MPI_File_get_info.
+  collective::Hints hints_in_force() const { return collective::hints_in_force(hints_, layout_, choices_); }
+
+ private:
+  Session() = default;
+
+  std::shared_ptr<TeamComm> team_;
+  collective::Hints hints_;  // of the first rank, for all
+  collective::FileLayout layout_;
+  collective::FileChoices choices_;
+  std::unique_ptr<collective::NodeArena> arena_;
+  std::unique_ptr<collective::Windows> windows_;
+  std::unique_ptr<collective::Storage> storage_;
+  std::unique_ptr<collective::Engine> engine_;
+};
+
+}  // namespace iez::preload

@@ -1,0 +1,265 @@
+#include "preload/mpi/transfer.hpp"
+
+#include <fcntl.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "preload/mpi/datatype.hpp"
+#include "preload/mpi/pending.hpp"
+
+namespace iez::preload {
+
+namespace {
+
+using collective::DataMap;
+using collective::Outcome;
+using collective::Part;
+using collective::Verdict;
+
+// Why a rank cannot take part, the weightiest last: the call is the MPI's; its arguments are bad, and then which class of error.
+constexpr std::int32_t kLeave = 1;
+constexpr std::int32_t kBadArgument = 1000;
+
+int class_of(int error) {
+  switch (error) {
+    case ENOSPC:
+      return MPI_ERR_NO_SPACE;
+    case EDQUOT:
+      return MPI_ERR_QUOTA;
+    case EROFS:
+      return MPI_ERR_READ_ONLY;
+    case EACCES:
+    case EPERM:
+      return MPI_ERR_ACCESS;
+    default:
+      return MPI_ERR_IO;
+  }
+}
+
+bool is_named(const MpiFunctions& mpi, MPI_Datatype type) {
+  int integers = 0;
+  int addresses = 0;
+  int types = 0;
+  int combiner = 0;
+  return mpi.Type_get_envelope(type, &integers, &addresses, &types, &combiner) == MPI_SUCCESS && combiner == MPI_COMBINER_NAMED;
+}
+
+// Only committed types may be used; the MPI tells by refusing to send nothing of it to nobody.
+bool is_committed(const MpiFunctions& mpi, MPI_Datatype type, const TeamComm& team) {
+  return mpi.Send(nullptr, 0, type, MPI_PROC_NULL, 0, team.comm()) == MPI_SUCCESS;
+}
+
+// A call in the engine's words. Lives until the call is over.
+struct Prepared {
+  Part part;
+  std::optional<DataMap> buffer;
+  std::vector<std::byte> packed;  // of a type whose bytes are not known to us
+  MPI_Count type_bytes = 0;
+  MPI_Offset position = 0;  // in etypes
+  std::int64_t etypes = 0;
+};
+
+// What needs no look at the file: how many bytes there are.
+std::int32_t measure(const MpiFunctions& mpi, const OpenFile& open, const Call& call, Prepared& prepared) {
+  if (call.count < 0) return kBadArgument + MPI_ERR_COUNT;
+  if (call.type == MPI_DATATYPE_NULL) return kBadArgument + MPI_ERR_TYPE;
+  if ((!is_named(mpi, call.type) && !is_committed(mpi, call.type, *open.team)) ||
+      mpi.Type_size_x(call.type, &prepared.type_bytes) != MPI_SUCCESS) {
+    return kBadArgument + MPI_ERR_TYPE;
+  }
+  MPI_Count bytes = 0;
+  if (__builtin_mul_overflow(prepared.type_bytes, call.count, &bytes)) return kBadArgument + MPI_ERR_COUNT;
+  if (bytes > 0 && open.empty_view) return kBadArgument + MPI_ERR_IO;
+  if (bytes % open.etype_bytes != 0) return kBadArgument + MPI_ERR_IO;  // no whole etypes
+  prepared.part.end = bytes;
+  prepared.etypes = bytes / open.etype_bytes;
+  return 0;
+}
+
+std::int32_t take_position(const MpiFunctions& mpi, const OpenFile& open, const Call& call, Prepared& prepared) {
+  prepared.position = call.offset;
+  if (call.where == Where::pointer && mpi.File_get_position(call.file, &prepared.position) != MPI_SUCCESS) {
+    return kBadArgument + MPI_ERR_FILE;
+  }
+  Part& part = prepared.part;
+  if (prepared.position < 0 || __builtin_mul_overflow(prepared.position, open.etype_bytes, &part.begin) ||
+      __builtin_add_overflow(part.begin, part.end, &part.end) || !open.view->reaches(part.end)) {
+    return kBadArgument + MPI_ERR_ARG;
+  }
+  return 0;
+}
+
+std::int32_t take_memory(const MpiFunctions& mpi, const OpenFile& open, const Call& call, Prepared& prepared) {
+  Part& part = prepared.part;
+  const std::int64_t bytes = part.end - part.begin;
+  part.view = &*open.view;
+  part.memory = static_cast<std::byte*>(call.memory);
+  if (bytes == 0) return 0;
+  prepared.buffer = map_of(mpi, call.type, 0);
+  if (!prepared.buffer) {
+    if (bytes > INT_MAX || call.count > INT_MAX) return kBadArgument + MPI_ERR_TYPE;
+    prepared.packed.resize(static_cast<std::size_t>(bytes));
+    int at = 0;
+    if (call.write && mpi.Pack(call.memory, static_cast<int>(call.count), call.type, prepared.packed.data(),
+                               static_cast<int>(bytes), &at, open.team->comm()) != MPI_SUCCESS) {
+      return kBadArgument + MPI_ERR_TYPE;
+    }
+    prepared.buffer = DataMap::contiguous(0);
+    part.memory = prepared.packed.data();
+  }
+  part.buffer = &*prepared.buffer;
+  return 0;
+}
+
+void prepare(const MpiFunctions& mpi, const OpenFile& open, const Call& call, Prepared& prepared) {
+  Part& part = prepared.part;
+  part.refusal = measure(mpi, open, call, prepared);
+  if (part.refusal == 0) part.refusal = take_position(mpi, open, call, prepared);
+  if (part.refusal == 0) part.refusal = take_memory(mpi, open, call, prepared);
+  if (part.refusal != 0) part = {.refusal = part.refusal};
+}
+
+// What was read into a buffer of our own, to where it belongs.
+void unpack(const MpiFunctions& mpi, const OpenFile& open, const Call& call, const Prepared& prepared, std::int64_t bytes) {
+  if (call.write || prepared.packed.empty()) return;
+  int at = 0;
+  mpi.Unpack(prepared.packed.data(), static_cast<int>(prepared.packed.size()), &at, call.memory,
+             static_cast<int>(bytes / prepared.type_bytes), call.type, open.team->comm());
+}
+
+void settle(const Outcome& outcome, Done& done) {
+  if (outcome.verdict == Verdict::refused) {
+    done.result = outcome.refusal - kBadArgument;
+    return;
+  }
+  done.bytes = outcome.bytes;
+  done.result = outcome.error == 0 ? MPI_SUCCESS : class_of(outcome.error);
+}
+
+// Each rank by itself, through the MPI, and all agree on what came of it.
+void by_itself(const MpiFunctions& mpi, OpenFile& open, const Call& call, const Prepared& prepared, Done& done) {
+  MPI_Status status;
+  const auto count = static_cast<int>(call.count);
+  const int result = call.write ? mpi.File_write_at(call.file, prepared.position, call.memory, count, call.type, &status)
+                                : mpi.File_read_at(call.file, prepared.position, call.memory, count, call.type, &status);
+  int error_class = MPI_SUCCESS;
+  MPI_Count bytes = 0;
+  if (result != MPI_SUCCESS) {
+    mpi.Error_class(result, &error_class);
+  } else {
+    mpi.Get_elements_x(&status, MPI_BYTE, &bytes);
+  }
+  done.bytes = bytes > 0 ? bytes : 0;
+  done.result = open.session->engine().agree(error_class);
+}
+
+bool fits(const OpenFile& open, const Call& call) {
+  return !open.left && (open.mode & MPI_MODE_SEQUENTIAL) == 0 &&
+         ((call.write ? MPI_MODE_RDONLY : MPI_MODE_WRONLY) & open.mode) == 0;
+}
+
+// Where each rank's part of an ordered call begins, and where all end, in etypes.
+struct Order {
+  MPI_Offset begin = 0;
+  MPI_Offset end = 0;
+};
+
+Order put_in_order(const MpiFunctions& mpi, const OpenFile& open, const Call& call) {
+  Prepared prepared;
+  std::int64_t mine = measure(mpi, open, call, prepared) == 0 ? prepared.etypes : 0;
+  const std::int64_t count = mine;
+  if (open.team->rank() == 0) {
+    MPI_Offset shared = 0;
+    mpi.File_get_position_shared(call.file, &shared);
+    mine += shared;
+  }
+  std::int64_t reached = mine;
+  mpi.Scan(&mine, &reached, 1, MPI_INT64_T, MPI_SUM, open.team->comm());
+  std::int64_t end = reached;
+  mpi.Bcast(&end, 1, MPI_INT64_T, static_cast<int>(open.team->size()) - 1, open.team->comm());
+  return {.begin = reached - count, .end = end};
+}
+
+}  // namespace
+
+bool is_served(OpenFile& open) {
+  if (!open.tried) {
+    open.tried = true;
+    const bool reads = (open.mode & MPI_MODE_RDONLY) != 0;
+    const int flags = reads ? O_RDONLY : (open.mode & MPI_MODE_WRONLY) != 0 ? O_WRONLY : O_RDWR;
+    open.session = Session::begin(open.team, open.path, flags, open.hints);
+  }
+  return open.session != nullptr;
+}
+
+void agree_on_view(OpenFile& open) {
+  if (!is_served(open)) return;
+  if (open.worker) open.worker->drain([&open] { open.team->poke(); });
+  open.left = open.session->engine().agree(open.view && !open.atomic ? 0 : kLeave) != 0;
+}
+
+Done transfer(const MpiFunctions& mpi, OpenFile& open, const Call& given) {
+  Done done;
+  if (!fits(open, given) || !is_served(open)) return done;
+  if (open.worker) open.worker->drain([&open] { open.team->poke(); });
+  Call call = given;
+  Order order;
+  if (call.where == Where::ordered) {
+    order = put_in_order(mpi, open, call);
+    call.offset = order.begin;
+  }
+  Prepared prepared;
+  prepare(mpi, open, call, prepared);
+  prepared.part.must_collect = call.count > INT_MAX || call.where == Where::ordered;
+  collective::Engine& engine = open.session->engine();
+  const Outcome outcome = call.write ? engine.write(prepared.part) : engine.read(prepared.part);
+  done.served = true;
+  if (outcome.verdict == Verdict::independent) {
+    by_itself(mpi, open, call, prepared, done);
+  } else {
+    settle(outcome, done);
+    unpack(mpi, open, call, prepared, done.bytes);
+  }
+  if (call.where == Where::pointer && prepared.part.refusal == 0) {
+    mpi.File_seek(call.file, prepared.position + prepared.etypes, MPI_SEEK_SET);
+  } else if (call.where == Where::ordered) {
+    mpi.File_seek_shared(call.file, order.end, MPI_SEEK_SET);
+  }
+  return done;
+}
+
+bool start_transfer(const MpiFunctions& mpi, const std::shared_ptr<OpenFile>& open, const Call& call, MPI_Request* request) {
+  // A session cannot begin here: that would be waiting for the others.
+  if (!fits(*open, call) || !open->session || open->team->nodes().size() > 1 || !Pending::possible()) return false;
+  auto prepared = std::make_shared<Prepared>();
+  prepare(mpi, *open, call, *prepared);
+  prepared->part.must_collect = true;
+  auto done = std::make_shared<Done>();
+  Pending* const pending =
+      Pending::start(mpi, [&mpi, open, call, prepared, done] { unpack(mpi, *open, call, *prepared, done->bytes); }, request);
+  if (pending == nullptr) return false;
+  if (call.where == Where::pointer && prepared->part.refusal == 0) {
+    mpi.File_seek(call.file, prepared->position + prepared->etypes, MPI_SEEK_SET);
+  }
+  if (!open->worker) open->worker = std::make_unique<Worker>();
+  open->worker->add([open = open.get(), write = call.write, prepared, done, pending] {
+    collective::Engine& engine = open->session->engine();
+    settle(write ? engine.write(prepared->part) : engine.read(prepared->part), *done);
+    pending->finish(done->result, done->bytes);
+  });
+  return true;
+}
+
+void set_status(const MpiFunctions& mpi, MPI_Status* status, MPI_Count bytes) {
+  if (status == MPI_STATUS_IGNORE) return;
+  mpi.Status_set_elements_x(status, MPI_BYTE, bytes);
+  mpi.Status_set_cancelled(status, 0);
+}
+
+}  // namespace iez::preload

@@ -1,0 +1,41 @@
+// A collective call of the program, carried out by the engine, or left to the MPI.
+//
+// Thread safety: as MPI demands of collective calls on a file: one at a time.
+#pragma once
+
+#include "preload/mpi/mpi_functions.hpp"
+#include "preload/mpi/open_files.hpp"
+
+namespace iez::preload {
+
+enum class Where : std::uint8_t {
+  pointer,  // at the rank's file pointer, which moves
+  offset,   // as the call says
+  ordered,  // at the shared file pointer, in the order of ranks
+};
+
+struct Call {
+  MPI_File file{};
+  bool write = false;
+  Where where = Where::pointer;
+  MPI_Offset offset = 0;
+  void* memory = nullptr;
+  MPI_Count count = 0;
+  MPI_Datatype type{};
+};
+
+// Whether calls on the file are served. Collective: the first time it looks at the file and makes what is needed.
+bool is_served(OpenFile& open);
+// All ranks tell whether they can serve their view, and do so only if all can. Collective.
+void agree_on_view(OpenFile& open);
+
+// All ranks make the same call.
+Done transfer(const MpiFunctions& mpi, OpenFile& open, const Call& call);
+
+// The same while the program goes on. False: nothing has happened, on any rank.
+bool start_transfer(const MpiFunctions& mpi, const std::shared_ptr<OpenFile>& open, const Call& call, MPI_Request* request);
+
+// What a status tells of it. `status` may be MPI_STATUS_IGNORE.
+void set_status(const MpiFunctions& mpi, MPI_Status* status, MPI_Count bytes);
+
+}  // namespace iez::preload

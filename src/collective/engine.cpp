@@ -1,0 +1,454 @@
+#include "collective/engine.hpp"
+
+#include <algorithm>
+#include <ctime>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "collective/choices.hpp"
+#include "collective/coverage.hpp"
+#include "collective/stopwatch.hpp"
+
+namespace iez::collective {
+
+namespace {
+
+constexpr std::int64_t kEnd = std::numeric_limits<std::int64_t>::max();
+constexpr std::uint32_t kDistrust = 64;
+
+FileRange range_of(const Part& part) {
+  if (part.refusal != 0 || part.begin >= part.end) return {};
+  return {.begin = part.view->offset_of(part.begin), .end = part.view->offset_of(part.end - 1) + 1};
+}
+
+}  // namespace
+
+Engine::Engine(const NodeArena& arena, const Windows& windows, Team team, Links& links, Storage* storage, EngineOptions options)
+    : arena_(arena), windows_(windows), team_(std::move(team)), links_(links), storage_(storage), options_(options) {
+  for (std::uint32_t window = 0; window < team_.aggregators.size(); ++window) {
+    if (team_.aggregators[window].owner_here == team_.rank) owned_.push_back(window);
+  }
+  call_ = arena_.control().opened.load();  // the last one of the file that had the arena before
+}
+
+Outcome Engine::run(const Part& part, bool write) {
+  ++call_;
+  ++counters_.calls;
+  now_write_ = write;
+  mine_ = range_of(part);
+  post(part);
+  const bool guessed = guess(part, write);
+  arrive();
+  Control& control = arena_.control();
+  const std::uint32_t call = call_;
+  // Who guessed and has nothing to do but to wait waits for the end, not for the beginning.
+  const bool sleeps = guessed && owned_.empty() && portions_of(now_).first == portions_of(now_).last;
+  if (sleeps) {
+    wait(control.epoch, [&control, call] {
+      return control.done.load(std::memory_order_acquire) == call ||
+             (control.opened.load() == call && control.asked.verdict != Verdict::continued);
+    });
+  } else {
+    wait(control.opened, [&control, call] { return control.opened.load() == call; });
+  }
+  now_ = control.asked;
+  if (now_.spoilt) clean();
+  Outcome outcome{.verdict = now_.verdict, .refusal = now_.refusal};
+  distrust_ = now_.spoilt ? kDistrust : distrust_ - (distrust_ > 0 ? 1 : 0);
+  last_known_ = now_.verdict == Verdict::fresh || now_.verdict == Verdict::continued;
+  last_ = now_;
+  last_mine_ = arena_.slot(team_.rank);
+  last_write_ = write;
+  if (!last_known_) return outcome;
+  const bool continued = now_.verdict == Verdict::continued;
+  if (continued) ++counters_.guessed;
+  counters_.bytes += static_cast<std::uint64_t>(part.end - part.begin);
+  if (write) {
+    write_portions(part, continued);
+    finish();
+  } else {
+    read_portions(part, continued);
+  }
+  for (std::uint32_t window = 0; window < team_.aggregators.size() && outcome.error == 0; ++window) {
+    outcome.error = arena_.failure(window).error;
+  }
+  outcome.bytes = moved(part, write);
+  return outcome;
+}
+
+std::int32_t Engine::agree(std::int32_t number) {
+  ++call_;
+  mine_ = {};
+  Part nothing;
+  nothing.refusal = number;
+  post(nothing);
+  arrive();
+  Control& control = arena_.control();
+  wait(control.opened, [&control, call = call_] { return control.opened.load() == call; });
+  last_known_ = false;
+  // A call without bytes has no windows to be through with.
+  return control.asked.refusal;
+}
+
+// What this rank asks for.
+void Engine::post(const Part& part) {
+  Slot& slot = arena_.slot(team_.rank);
+  slot = {};
+  slot.refusal = part.refusal;
+  slot.must_collect = part.must_collect ? 1 : 0;
+  if (mine_.begin == mine_.end) return;
+  slot.begin = mine_.begin;
+  slot.end = mine_.end;
+  slot.bytes = part.end - part.begin;
+  slot.granule = std::gcd(std::gcd(part.view->granule(), mine_.begin), mine_.end);
+  slot.shortest = std::min(part.view->shortest_piece(), slot.bytes);
+  slot.longest = std::min(part.view->longest_piece(), slot.bytes);
+}
+
+// That all have moved as far as this rank has. True if it put its part of the first portion where it should be then.
+bool Engine::guess(const Part& part, bool write) {
+  Slot& slot = arena_.slot(team_.rank);
+  if (team_.nodes > 1 || !last_known_ || last_write_ != write || distrust_ > 0 || slot.refusal != 0) return false;
+  if (slot.bytes == 0) return false;
+  if (slot.bytes != last_mine_.bytes || slot.granule != last_mine_.granule ||
+      slot.end - slot.begin != last_mine_.end - last_mine_.begin) {
+    return false;
+  }
+  const std::int64_t moved = slot.begin - last_mine_.begin;
+  now_ = last_;
+  now_.begin += moved;
+  now_.end += moved;
+  if (now_.begin < 0 || now_.begin % now_.granule != 0 || now_.end % now_.granule != 0) return false;
+  slot.guess_begin = now_.begin;
+  slot.guess_end = now_.end;
+  slot.guess_granule = now_.granule;
+  Walk walk = fresh_walk();
+  const std::int64_t portion = portions_of(now_).first;
+  for (std::uint32_t window = 0; window < team_.aggregators.size(); ++window) {
+    Use use;
+    if (!next_use(walk, portion, window, use)) continue;
+    if (write) {
+      deposit(part, use);
+    } else {
+      ask(part, use);
+    }
+  }
+  return true;
+}
+
+void Engine::arrive() {
+  Control& control = arena_.control();
+  const bool last = control.gate.add(1) == team_.ranks * call_;
+  if (team_.nodes == 1) {
+    if (last) publish(sum_up());
+    return;
+  }
+  if (last) control.gate.wake_all();
+  if (team_.rank != 0) return;
+  wait(control.gate, [&control, target = team_.ranks * call_] { return control.gate.load() == target; });
+  join_nodes();
+}
+
+// Of the ranks of this node, all of which have posted what they ask for.
+Asked Engine::sum_up() const {
+  Asked asked{.begin = kEnd, .end = 0, .granule = 0};
+  bool any_guess = false;
+  bool all_guesses = true;
+  std::int64_t reached = 0;
+  for (std::uint32_t rank = 0; rank < team_.ranks; ++rank) {
+    const Slot& slot = arena_.slot(rank);
+    asked.refusal = std::max(asked.refusal, slot.refusal);
+    any_guess = any_guess || slot.guess_end != 0;
+    if (slot.bytes == 0) continue;
+    all_guesses = all_guesses && slot.guess_end != 0;
+    asked.begin = std::min(asked.begin, slot.begin);
+    asked.end = std::max(asked.end, slot.end);
+    asked.granule = std::gcd(asked.granule, slot.granule);
+    asked.shortest = asked.bytes == 0 ? slot.shortest : std::min(asked.shortest, slot.shortest);
+    asked.longest = std::max(asked.longest, slot.longest);
+    asked.interleaved = asked.interleaved || slot.begin < reached;
+    reached = std::max(reached, slot.end);
+    ++asked.with_data;
+    asked.bytes += slot.bytes;
+  }
+  if (asked.bytes == 0)
+    return {.granule = 1,
+            .verdict = asked.refusal != 0 ? Verdict::refused : Verdict::fresh,
+            .refusal = asked.refusal,
+            .spoilt = any_guess};
+  asked.granule = std::gcd(asked.granule, options_.alignment);
+  bool right = all_guesses && asked.refusal == 0;
+  for (std::uint32_t rank = 0; rank < team_.ranks && right; ++rank) {
+    const Slot& slot = arena_.slot(rank);
+    if (slot.bytes == 0) continue;
+    right = slot.guess_begin == asked.begin && slot.guess_end == asked.end && slot.guess_granule == asked.granule;
+  }
+  if (asked.refusal != 0) {
+    asked.verdict = Verdict::refused;
+  } else {
+    asked.verdict = right ? Verdict::continued : advised(asked, arena_.slot(0).must_collect != 0);
+  }
+  asked.spoilt = any_guess && asked.verdict != Verdict::continued;
+  return asked;
+}
+
+// By the first rank of the node: what the ranks of all nodes ask for.
+void Engine::join_nodes() {
+  const Asked here = sum_up();
+  std::vector<Asked> nodes(team_.nodes);
+  const Stopwatch watch(counters_.send_ns);
+  links_.gather(&here, nodes.data(), sizeof here);
+  Asked all{.begin = kEnd, .end = 0, .granule = 0};
+  std::int64_t reached = 0;
+  for (std::uint32_t node = 0; node < team_.nodes; ++node) {
+    const Asked& one = nodes[node];
+    arena_.node_range(node) = {.begin = one.begin, .end = one.end};
+    all.refusal = std::max(all.refusal, one.refusal);
+    if (one.bytes == 0) continue;
+    all.begin = std::min(all.begin, one.begin);
+    all.end = std::max(all.end, one.end);
+    all.granule = std::gcd(all.granule, one.granule);
+    all.shortest = all.bytes == 0 ? one.shortest : std::min(all.shortest, one.shortest);
+    all.longest = std::max(all.longest, one.longest);
+    all.interleaved = all.interleaved || one.interleaved || one.begin < reached;
+    reached = std::max(reached, one.end);
+    all.with_data += one.with_data;
+    all.bytes += one.bytes;
+  }
+  if (all.bytes == 0) all = {.granule = 1, .refusal = all.refusal};
+  all.verdict = all.refusal != 0 ? Verdict::refused : advised(all, arena_.slot(0).must_collect != 0);
+  publish(all);
+}
+
+Verdict Engine::advised(const Asked& asked, bool must_collect) const {
+  if (must_collect || options_.hints == nullptr || options_.layout == nullptr) return Verdict::fresh;
+  const Requests requests{.write = now_write_,
+                          .interleaved = asked.interleaved,
+                          .ranks_with_data = asked.with_data,
+                          .bytes = asked.bytes,
+                          .shortest_piece = asked.shortest,
+                          .longest_piece = asked.longest,
+                          .begin = asked.begin,
+                          .end = asked.end};
+  return choose_way(*options_.hints, *options_.layout, requests).value == Way::independent ? Verdict::independent
+                                                                                           : Verdict::fresh;
+}
+
+// All have arrived, so nobody looks at what is left of the last call any more.
+void Engine::publish(const Asked& asked) {
+  Control& control = arena_.control();
+  for (std::uint32_t window = 0; window < team_.aggregators.size(); ++window) {
+    arena_.failure(window) = {};
+    for (std::uint32_t which = 0; which < kBuffers; ++which) {
+      Buffer& buffer = arena_.buffer(window, which);
+      buffer.arrived.store(0);
+      buffer.served.store(0);
+      buffer.taken.store(0);
+    }
+  }
+  control.finished.store(0);
+  control.cleaned.store(0);
+  control.end_of_file.store(kEnd, std::memory_order_relaxed);
+  if (team_.nodes == 1) arena_.node_range(0) = {.begin = asked.begin, .end = asked.end};
+  control.asked = asked;
+  control.opened.store(call_);
+  control.opened.wake_all();
+  if (asked.verdict != Verdict::continued) {
+    control.epoch.add(1);
+    control.epoch.wake_all();
+  }
+}
+
+// Somebody guessed wrong: windows are as before the call when this returns.
+void Engine::clean() {
+  Control& control = arena_.control();
+  const auto all = static_cast<std::uint32_t>(team_.aggregators.size());
+  for (const std::uint32_t window : owned_) {
+    Coverage(arena_.coverage(window, 0), 1).clear(arena_.shape().window_bytes);
+    if (control.cleaned.add(1) == all) control.cleaned.wake_all();
+  }
+  wait(control.cleaned, [&control, all] { return control.cleaned.load() == all; });
+}
+
+// If this rank owns the window.
+void Engine::keep(const Use& use, std::vector<Use>& mine) const {
+  for (std::size_t i = 0; i < owned_.size(); ++i) {
+    if (owned_[i] == use.window) mine[i] = use;
+  }
+}
+
+void Engine::write_portions(const Part& part, bool filled) {
+  Walk walk = fresh_walk();
+  const auto all = static_cast<std::uint32_t>(team_.aggregators.size());
+  const auto [first, last] = portions_of(now_);
+  std::vector<Use> mine(owned_.size());
+  for (std::int64_t portion = first; portion <= last; ++portion) {
+    ++counters_.portions;
+    for (Use& use : mine) use.bytes = 0;
+    for (std::uint32_t step = 0; step < all; ++step) {
+      const std::uint32_t window = (team_.rank + step) % all;  // not all at the same one
+      Use use;
+      if (!next_use(walk, portion, window, use)) continue;
+      if (use.here && !(filled && portion == first)) {
+        Buffer& buffer = arena_.buffer(window, use.which);
+        wait(buffer.served, [&buffer, &use] { return buffer.served.load() >= use.number; });
+        deposit(part, use);
+        count_in(walk, use);
+      }
+      keep(use, mine);
+    }
+    for (const Use& use : mine) {
+      if (use.bytes > 0) serve_write(walk, use);
+    }
+  }
+}
+
+// A portion is taken out while the next one is read.
+void Engine::read_portions(const Part& part, bool asked) {
+  const auto all = static_cast<std::uint32_t>(team_.aggregators.size());
+  const auto [first, last] = portions_of(now_);
+  Walk walk = fresh_walk();
+  Walk out = fresh_walk();
+  std::vector<Use> mine(owned_.size());
+  for (std::int64_t portion = first; portion <= last + 1; ++portion) {
+    if (portion <= last) {
+      ++counters_.portions;
+      for (Use& use : mine) use.bytes = 0;
+      for (std::uint32_t window = 0; window < all; ++window) {
+        Use use;
+        if (!next_use(walk, portion, window, use)) continue;
+        if (use.here && !(asked && portion == first)) {
+          Buffer& buffer = arena_.buffer(window, use.which);
+          wait(buffer.served, [&buffer, &use] { return buffer.served.load() >= use.number; });
+          ask(part, use);
+          count_in(walk, use);
+        }
+        keep(use, mine);
+      }
+      for (const Use& use : mine) {
+        if (use.bytes > 0) serve_read(walk, use);
+      }
+    }
+    if (portion == last + 1) finish();
+    if (portion == first) continue;
+    for (std::uint32_t step = 0; step < all; ++step) {
+      const std::uint32_t window = (team_.rank + step) % all;
+      Use use;
+      if (!next_use(out, portion - 1, window, use) || !use.here) continue;
+      Buffer& buffer = arena_.buffer(window, use.which);
+      wait(buffer.served, [&buffer, &use] { return buffer.served.load() > use.number; });
+      take(part, use);
+      if (buffer.taken.add(1) % team_.ranks == 0) buffer.taken.wake_all();
+    }
+  }
+}
+
+// This rank has served all of its windows; returns when all are through.
+void Engine::finish() {
+  Control& control = arena_.control();
+  const auto all = static_cast<std::uint32_t>(team_.aggregators.size());
+  const auto close = [&control, call = call_] {
+    control.done.store(call, std::memory_order_release);
+    control.epoch.add(1);
+    control.epoch.wake_all();
+  };
+  if (!owned_.empty() && control.finished.add(static_cast<std::uint32_t>(owned_.size())) == all) {
+    if (team_.nodes == 1) {
+      close();
+    } else {
+      control.finished.wake_all();
+    }
+  }
+  if (team_.nodes > 1 && team_.rank == 0) {
+    wait(control.finished, [&control, all] { return control.finished.load() == all; });
+    join_failures();
+    close();
+  }
+  wait(control.epoch, [&control, call = call_] { return control.done.load(std::memory_order_acquire) == call; });
+}
+
+// How many bytes of this rank are where they should be.
+std::int64_t Engine::moved(const Part& part, bool write) {
+  if (mine_.begin == mine_.end) return 0;
+  bool failed = false;
+  for (std::uint32_t window = 0; window < team_.aggregators.size(); ++window)
+    failed = failed || arena_.failure(window).error != 0;
+  const std::int64_t end = write ? kEnd : arena_.control().end_of_file.load(std::memory_order_relaxed);
+  const auto within = [&part](std::int64_t from, std::int64_t to) {
+    const std::int64_t begin = std::max(part.begin, part.view->position_at(from));
+    return std::max<std::int64_t>(0, std::min(part.end, part.view->position_at(to)) - begin);
+  };
+  if (!failed) return end >= mine_.end ? part.end - part.begin : within(mine_.begin, end);
+  std::int64_t bytes = 0;
+  const auto [first, last] = portions_of(now_);
+  for (std::int64_t portion = first; portion <= last; ++portion) {
+    for (std::uint32_t window = 0; window < team_.aggregators.size(); ++window) {
+      const Failure& failure = arena_.failure(window);
+      if (failure.error != 0 && portion > failure.portion) continue;
+      const std::int64_t limit = failure.error != 0 && portion == failure.portion ? std::min(failure.offset, end) : end;
+      windows_.chunks(portion, window, chunks_);
+      for (const Chunk& chunk : chunks_) {
+        const std::int64_t to = std::min(chunk.offset + chunk.length, limit);
+        if (chunk.offset < to) bytes += within(chunk.offset, to);
+      }
+    }
+  }
+  return bytes;
+}
+
+PortionSpan Engine::portions_of(const Asked& asked) const {
+  return asked.begin < asked.end ? windows_.portions(asked.begin, asked.end) : PortionSpan{};
+}
+
+Engine::Walk Engine::fresh_walk() const {
+  return {.uses = std::vector<std::uint32_t>(team_.aggregators.size()),
+          .counted = std::vector<std::uint32_t>(team_.aggregators.size() * kBuffers),
+          .here = std::vector<std::uint32_t>(team_.aggregators.size() * kBuffers)};
+}
+
+// Afterwards chunks_ are those of the window, within what all ask for; returns their bytes.
+std::int64_t Engine::look_at(std::int64_t portion, std::uint32_t window) {
+  windows_.chunks(portion, window, chunks_);
+  std::int64_t bytes = 0;
+  std::size_t kept = 0;
+  for (Chunk chunk : chunks_) {
+    const std::int64_t end = std::min(chunk.offset + chunk.length, now_.end);
+    chunk.offset = std::max(chunk.offset, now_.begin);
+    chunk.length = end - chunk.offset;
+    if (chunk.length <= 0) continue;
+    chunks_[kept++] = chunk;
+    bytes += chunk.length;
+  }
+  chunks_.resize(kept);
+  return bytes;
+}
+
+// False if nobody has bytes in that window in that portion. Afterwards chunks_ are those of the window.
+bool Engine::next_use(Walk& walk, std::int64_t portion, std::uint32_t window, Use& use) {
+  use = {.portion = portion, .window = window, .bytes = look_at(portion, window)};
+  if (use.bytes == 0) return false;
+  if (team_.nodes == 1) {
+    use.here = true;
+  } else {
+    use.here = touches(arena_.node_range(team_.node));
+    bool any = use.here;
+    if (team_.aggregators[window].home == team_.node) {
+      for (std::uint32_t node = 0; node < team_.nodes && !any; ++node) any = touches(arena_.node_range(node));
+    }
+    if (!any) return false;
+  }
+  const std::uint32_t number = walk.uses[window]++;
+  use.which = number % kBuffers;
+  use.number = number / kBuffers;
+  use.here_before = walk.here[window * kBuffers + use.which];
+  if (use.here) ++walk.here[window * kBuffers + use.which];
+  return true;
+}
+
+bool Engine::touches(const FileRange& range) const {
+  return std::ranges::any_of(
+      chunks_, [&range](const Chunk& chunk) { return chunk.offset < range.end && chunk.offset + chunk.length > range.begin; });
+}
+
+}  // namespace iez::collective
