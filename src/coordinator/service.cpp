@@ -66,11 +66,11 @@ Result<std::unique_ptr<Service>> Service::start(const ServiceOptions& options, C
   std::unique_ptr<placement::Policy> thorough;
   // Requests follow each other by the thousand: a search as long as for a plan by hand would hold up the others.
   if (options.policy == "balanced") {
-    const auto with_effort = [](std::uint64_t effort) {
-      return std::make_unique<placement::BalancedPolicy>(placement::BalancedOptions{.search_effort = effort, .bound_sizes = 0});
-    };
-    policy = with_effort(kSearch);
-    thorough = with_effort(kLongSearch);
+    placement::BalancedOptions balanced{.search_effort = kLongSearch, .bound_sizes = 0};
+    thorough = std::make_unique<placement::BalancedPolicy>(balanced);
+    balanced.search_effort = kSearch;
+    balanced.near = GlobalView::kEven - 1;
+    policy = std::make_unique<placement::BalancedPolicy>(balanced);
   }
   IEZ_TRY(auto ledger, Ledger::open(options.folder, options.durability));
   auto view = std::make_unique<GlobalView>(std::move(policy), std::move(thorough));
