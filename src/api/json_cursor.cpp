@@ -40,21 +40,6 @@ void JsonCursor::refuse(std::string what) {
   at_ = text_.size();
 }
 
-void JsonCursor::blank() {
-  while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\n' || text_[at_] == '\r')) ++at_;
-}
-
-char JsonCursor::peek() {
-  blank();
-  return at_ < text_.size() ? text_[at_] : '\0';
-}
-
-bool JsonCursor::take(char c) {
-  if (peek() != c || at_ >= text_.size()) return false;
-  ++at_;
-  return true;
-}
-
 bool JsonCursor::word(std::string_view expected) {
   blank();
   if (!text_.substr(at_).starts_with(expected)) return false;
@@ -142,7 +127,7 @@ void JsonCursor::string_body(std::string* out, std::size_t limit) {
     while (at_ < text_.size()) {
       const char c = text_[at_];
       if (c == '"' || c == '\\' || static_cast<unsigned char>(c) < 0x20) break;
-      const std::size_t size = utf8_size();
+      const std::size_t size = static_cast<unsigned char>(c) < 0x80 ? 1 : utf8_size();
       if (size == 0) return refuse("not UTF-8");
       at_ += size;
     }

@@ -50,10 +50,20 @@ class JsonCursor {
   [[nodiscard]] Result<void> finish();
 
  private:
-  void blank();
-  bool take(char c);
+  // Called for every character that is not of a text or a number.
+  void blank() {
+    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\n' || text_[at_] == '\r')) ++at_;
+  }
+  char peek() {
+    blank();
+    return at_ < text_.size() ? text_[at_] : '\0';
+  }
+  bool take(char c) {
+    if (peek() != c || at_ >= text_.size()) return false;
+    ++at_;
+    return true;
+  }
   bool word(std::string_view expected);
-  char peek();
   std::string_view digits();  // the number that comes next, by the grammar
   void string_body(std::string* out, std::size_t limit);
   std::uint32_t hex4();

@@ -1,5 +1,6 @@
 #include "api/json_text.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -26,6 +27,9 @@ std::size_t character(std::string_view bytes) {
   return 0;
 }
 
+// Stands for itself in a text.
+bool is_plain(char c) { return c >= 0x20 && c < 0x7F && c != '"' && c != '\\'; }
+
 constexpr std::string_view kHex = "0123456789abcdef";
 
 }  // namespace
@@ -37,24 +41,6 @@ bool is_utf8(std::string_view bytes) {
     bytes.remove_prefix(size);
   }
   return true;
-}
-
-void JsonText::comma() {
-  if (follows_) text_.push_back(',');
-  follows_ = true;
-}
-
-JsonText& JsonText::open(char c) {
-  comma();
-  text_.push_back(c);
-  follows_ = false;
-  return *this;
-}
-
-JsonText& JsonText::close(char c) {
-  text_.push_back(c);
-  follows_ = true;
-  return *this;
 }
 
 JsonText& JsonText::key(std::string_view name) {
@@ -70,6 +56,10 @@ JsonText& JsonText::value(std::string_view text) {
   comma();
   text_.push_back('"');
   while (!text.empty()) {
+    const auto plain = std::ranges::find_if_not(text, is_plain) - text.begin();
+    text_.append(text.substr(0, static_cast<std::size_t>(plain)));
+    text.remove_prefix(static_cast<std::size_t>(plain));
+    if (text.empty()) break;
     const char c = text.front();
     const std::size_t size = character(text);
     if (size == 0) {

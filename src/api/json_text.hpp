@@ -36,9 +36,21 @@ class JsonText {
   std::string take() { return std::move(text_); }
 
  private:
-  JsonText& open(char c);
-  JsonText& close(char c);
-  void comma();
+  JsonText& open(char c) {
+    comma();
+    text_.push_back(c);
+    follows_ = false;
+    return *this;
+  }
+  JsonText& close(char c) {
+    text_.push_back(c);
+    follows_ = true;
+    return *this;
+  }
+  void comma() {
+    if (follows_) text_.push_back(',');
+    follows_ = true;
+  }
   JsonText& digits(std::int64_t number, std::uint64_t positive);
 
   std::string text_;

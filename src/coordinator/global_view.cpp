@@ -14,7 +14,6 @@ namespace iez::coordinator {
 
 namespace {
 
-constexpr double kEven = 1.01;        // OSTCost that is good enough
 constexpr double kWorthwhile = 0.99;  // of the OSTCost before
 
 std::string key_of(std::string_view user, std::string_view application, std::string_view file_system) {

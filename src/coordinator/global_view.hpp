@@ -52,6 +52,8 @@ struct TargetReport {
 
 class GlobalView {
  public:
+  static constexpr double kEven = 1.01;  // OSTCost that is good enough
+
   // thorough: for plans made together, which are few; none: the same policy.
   explicit GlobalView(std::unique_ptr<placement::Policy> policy, std::unique_ptr<placement::Policy> thorough = nullptr)
       : policy_(std::move(policy)), thorough_(std::move(thorough)) {}

@@ -66,11 +66,11 @@ Result<std::unique_ptr<Service>> Service::start(const ServiceOptions& options, C
   std::unique_ptr<placement::Policy> thorough;
   // Requests follow each other by the thousand: a search as long as for a plan by hand would hold up the others.
   if (options.policy == "balanced") {
-    const auto with_effort = [](std::uint64_t effort) {
-      return std::make_unique<placement::BalancedPolicy>(placement::BalancedOptions{.search_effort = effort, .bound_sizes = 0});
-    };
-    policy = with_effort(kSearch);
-    thorough = with_effort(kLongSearch);
+    placement::BalancedOptions balanced{.search_effort = kLongSearch, .bound_sizes = 0};
+    thorough = std::make_unique<placement::BalancedPolicy>(balanced);
+    balanced.search_effort = kSearch;
+    balanced.near = GlobalView::kEven - 1;
+    policy = std::make_unique<placement::BalancedPolicy>(balanced);
   }
   IEZ_TRY(auto ledger, Ledger::open(options.folder, options.durability));
   auto view = std::make_unique<GlobalView>(std::move(policy), std::move(thorough));
@@ -98,7 +98,7 @@ Service::~Service() {
   ended_.notify_all();
   if (keeper_.joinable()) keeper_.join();
   {
-    const std::lock_guard guard(mutex_);
+    const std::lock_guard guard(batch_mutex_);
     writer_stop_ = true;
   }
   work_.notify_all();
@@ -132,38 +132,63 @@ void Service::apply(const Change& change, bool forward) {
   }
 }
 
-std::optional<Error> Service::commit(std::unique_lock<std::mutex>& lock, std::vector<Change> changes) {
-  const std::shared_ptr<Batch> batch = batch_;
-  std::ranges::move(changes, std::back_inserter(batch->changes));
+std::shared_ptr<Service::Batch> Service::hand_over(std::unique_lock<std::mutex>& lock, std::vector<Change> changes) {
+  std::shared_ptr<Batch> batch;
+  {
+    const std::lock_guard guard(batch_mutex_);
+    batch = batch_;
+    std::ranges::move(changes, std::back_inserter(batch->changes));
+  }
+  lock.unlock();
   work_.notify_one();
-  committed_.wait(lock, [&] { return batch->done; });
-  return batch->error;
+  return batch;
+}
+
+std::optional<Error> Service::wait_for(Batch& batch) {
+  std::unique_lock lock(batch_mutex_);
+  batch.committed.wait(lock, [&] { return batch.done; });
+  return batch.error;
 }
 
 void Service::write() {
-  std::unique_lock lock(mutex_);
+  std::unique_lock batch_lock(batch_mutex_);
   while (true) {
-    work_.wait(lock, [&] { return writer_stop_ || !batch_->changes.empty(); });
+    work_.wait(batch_lock, [&] { return writer_stop_ || !batch_->changes.empty(); });
     if (batch_->changes.empty()) return;
     const std::shared_ptr<Batch> batch = std::exchange(batch_, std::make_shared<Batch>());
-    lock.unlock();
-    auto outcome = ledger_->commit(batch->changes);
-    lock.lock();
-    ++counters_.commits;
+    batch_lock.unlock();
+    const auto outcome = ledger_->commit(batch->changes);
     if (!outcome) {
-      // What came since may hang on it.
-      ++counters_.failed_commits;
-      const std::shared_ptr<Batch> later = std::exchange(batch_, std::make_shared<Batch>());
-      for (const auto& failed : {later, batch}) {
-        for (auto change = failed->changes.rbegin(); change != failed->changes.rend(); ++change) apply(*change, false);
-        failed->error = outcome.error();
-        failed->done = true;
-      }
-      log_.error("the ledger takes nothing", {{"why", outcome.error().message}});
+      take_back(batch, outcome.error());
+      batch_lock.lock();
+      continue;
     }
+    batch_lock.lock();
+    ++counters_.commits;
     batch->done = true;
-    committed_.notify_all();
+    batch->committed.notify_all();
   }
+}
+
+void Service::take_back(const std::shared_ptr<Batch>& batch, const Error& error) {
+  const std::lock_guard guard(mutex_);
+  const std::lock_guard batch_guard(batch_mutex_);
+  ++counters_.commits;
+  ++counters_.failed_commits;
+  // What came since may hang on it.
+  const std::shared_ptr<Batch> later = std::exchange(batch_, std::make_shared<Batch>());
+  for (const auto& failed : {later, batch}) {
+    for (auto change = failed->changes.rbegin(); change != failed->changes.rend(); ++change) apply(*change, false);
+    failed->error = error;
+    failed->done = true;
+    failed->committed.notify_all();
+  }
+  log_.error("the ledger takes nothing", {{"why", error.message}});
+}
+
+void Service::count(std::uint64_t Counters::* counter, std::uint64_t more) {
+  const std::lock_guard guard(batch_mutex_);
+  counters_.*counter += more;
 }
 
 void Service::set_view(std::vector<std::pair<model::Cluster, std::vector<OstIndex>>> file_systems) {
@@ -175,12 +200,9 @@ void Service::set_view(std::vector<std::pair<model::Cluster, std::vector<OstInde
   }
 }
 
-api::PlanAnswer Service::full_answer(const StoredPlan& plan) const {
-  api::PlanAnswer answer = answer_of(plan);
-  if (plan.weights) {
-    if (auto weights = view_->weights(plan.file_system)) answer.weights = *std::move(weights);
-  }
-  return answer;
+std::vector<api::OstWeight> Service::weights_for(const StoredPlan& plan) const {
+  if (!plan.weights) return {};
+  return view_->weights(plan.file_system).value_or(std::vector<api::OstWeight>());
 }
 
 api::Ticket Service::ticket(std::uint64_t id) const {
@@ -194,7 +216,7 @@ api::Ticket Service::ticket(std::uint64_t id) const {
 Reply<api::Submitted> Service::enqueue(std::unique_lock<std::mutex>& lock, const Identity& who, std::string_view body,
                                        std::string why, std::uint64_t id) {
   if (queue_.size() >= options_.queue_limit || queue_bytes_ + body.size() > options_.queue_bytes) {
-    ++counters_.refused;
+    count(&Counters::refused);
     return problem(503, "queue-full", "The queue is full", fmt::format("{} requests wait already; {}", queue_.size(), why));
   }
   auto queued = std::make_shared<Queued>(
@@ -202,9 +224,10 @@ Reply<api::Submitted> Service::enqueue(std::unique_lock<std::mutex>& lock, const
   queued->body = body;
   Change change{.id = queued->id, .queued_after = queued};
   apply(change, true);
-  ++counters_.queued;
+  count(&Counters::queued);
+  api::Submitted out{.answer = std::nullopt, .ticket = ticket(queued->id)};
   if (const auto error = commit(lock, {change})) return not_kept(*error);
-  return api::Submitted{.answer = std::nullopt, .ticket = ticket(queued->id)};
+  return out;
 }
 
 Reply<api::Submitted> Service::plan(const Identity& who, const api::PlanRequest& request, std::string_view body, bool wait,
@@ -217,7 +240,7 @@ Reply<api::Submitted> Service::plan(const Identity& who, const api::PlanRequest&
     return find(who, id_text(id));
   }
   if (auto known = view_->resolve(request.file_system); !known) {
-    ++counters_.refused;
+    count(&Counters::refused);
     if (view_->file_systems().empty()) {
       return problem(503, "no-telemetry", "Nothing is known of the file system yet", known.error().message);
     }
@@ -255,16 +278,19 @@ Reply<api::Submitted> Service::plan_now(std::unique_lock<std::mutex>& lock, cons
   auto planned = view_->plan(request, user, id, wall_ns(clock_), ttl);
   if (!planned) {
     take_back();
-    ++counters_.refused;
+    count(&Counters::refused);
     return problem(planned.error());
   }
   const auto plan = std::make_shared<const StoredPlan>(*std::move(planned));
   changes.push_back({.id = id, .plan_after = plan, .queued_before = queued});
   apply(changes.back(), true);
-  api::Submitted out{.answer = full_answer(*plan), .ticket = {}};
-  if (const auto error = commit(lock, std::move(changes))) return not_kept(*error);
-  ++counters_.planned;
-  counters_.planned_files += plan->layouts.size();
+  std::vector<api::OstWeight> weights = weights_for(*plan);
+  const std::shared_ptr<Batch> batch = hand_over(lock, std::move(changes));
+  api::Submitted out{.answer = answer_of(*plan), .ticket = {}};
+  out.answer->weights = std::move(weights);
+  if (const auto error = wait_for(*batch)) return not_kept(*error);
+  count(&Counters::planned);
+  count(&Counters::planned_files, plan->layouts.size());
   return out;
 }
 
@@ -290,7 +316,11 @@ Reply<api::Submitted> Service::find(const Identity& who, std::string_view plan) 
   }
   auto found = owned(who, plan);
   if (!found) return std::unexpected(std::move(found).error());
-  return api::Submitted{.answer = full_answer(**found), .ticket = {}};
+  std::vector<api::OstWeight> weights = weights_for(**found);
+  lock.unlock();
+  api::Submitted out{.answer = answer_of(**found), .ticket = {}};
+  out.answer->weights = std::move(weights);
+  return out;
 }
 
 Reply<void> Service::created(const Identity& who, std::string_view plan, const api::CreatedRequest& request) {
@@ -304,7 +334,7 @@ Reply<void> Service::created(const Identity& who, std::string_view plan, const a
   Change change{.id = (*found)->id, .plan_before = *found, .plan_after = *next};
   apply(change, true);
   if (const auto error = commit(lock, {change})) return not_kept(*error);
-  counters_.created_files += after - before;
+  count(&Counters::created_files, after - before);
   return {};
 }
 
@@ -321,7 +351,7 @@ Reply<void> Service::expire(const Identity& who, std::string_view plan) {
   }
   apply(change, true);
   if (const auto error = commit(lock, {change})) return not_kept(*error);
-  ++counters_.expired;
+  count(&Counters::expired);
   return {};
 }
 
@@ -389,6 +419,7 @@ std::vector<FileSystemReport> Service::report() {
 
 ServiceState Service::state() {
   const std::lock_guard guard(mutex_);
+  const std::lock_guard batch_guard(batch_mutex_);
   return {.plans = view_->plans().size(),
           .files = view_->pending_files(),
           .queue = queue_.size(),
@@ -440,11 +471,12 @@ void Service::tick() {
     }
   }
   const std::size_t mended = changes.size() - expired;
-  if (!changes.empty() && !commit(lock, std::move(changes))) {
-    counters_.expired += expired;
-    counters_.mended += mended;
+  if (changes.empty()) {
+    lock.unlock();
+  } else if (!commit(lock, std::move(changes))) {
+    count(&Counters::expired, expired);
+    count(&Counters::mended, mended);
   }
-  lock.unlock();
   drain();
 }
 
@@ -463,7 +495,10 @@ void Service::drain() {
       if (!view_->resolve(request->file_system) && wall_ns(clock_) - entry->made_ns < kWaitForTelemetry) continue;
       outcome = plan_now(lock, entry->user, *request, entry->id, entry);
     }
-    if (outcome) continue;
+    if (outcome) {
+      lock.lock();
+      continue;
+    }
     const std::uint32_t status = outcome.error().status;
     if (status == 503 || status == 507) return;  // not its fault: later
     auto told = std::make_shared<Queued>(*entry);
@@ -471,7 +506,9 @@ void Service::drain() {
     told->body.clear();
     Change change{.id = entry->id, .queued_before = entry, .queued_after = told};
     apply(change, true);
-    if (commit(lock, {change})) return;
+    const auto error = commit(lock, {change});
+    lock.lock();
+    if (error) return;
   }
 }
 

@@ -113,6 +113,7 @@ class Service {
     std::vector<Change> changes;
     bool done = false;
     std::optional<Error> error;
+    std::condition_variable committed;  // or taken back
   };
 
   Service(const ServiceOptions& options, Clock& clock, Logger& log, std::unique_ptr<Ledger> ledger,
@@ -120,14 +121,22 @@ class Service {
 
   std::uint64_t new_id();
   void apply(const Change& change, bool forward);
-  // Appends to the batch that is next; the changes are applied already. Returns when it is committed, or taken back.
-  std::optional<Error> commit(std::unique_lock<std::mutex>& lock, std::vector<Change> changes);
+  // Appends to the batch that is next; the changes are applied already. Releases the lock.
+  std::shared_ptr<Batch> hand_over(std::unique_lock<std::mutex>& lock, std::vector<Change> changes);
+  // Returns when it is committed, or taken back. REQUIRES: the caller does not hold the lock.
+  std::optional<Error> wait_for(Batch& batch);
+  std::optional<Error> commit(std::unique_lock<std::mutex>& lock, std::vector<Change> changes) {
+    return wait_for(*hand_over(lock, std::move(changes)));
+  }
+  void take_back(const std::shared_ptr<Batch>& batch, const Error& error);
+  void count(std::uint64_t Counters::* counter, std::uint64_t more = 1);
+  // The lock is released before a plan is waited for, and held still when there is none to wait for.
   Reply<api::Submitted> plan_now(std::unique_lock<std::mutex>& lock, const std::string& user, const api::PlanRequest& request,
                                  std::uint64_t id, const QueuedPointer& queued);
   Reply<api::Submitted> enqueue(std::unique_lock<std::mutex>& lock, const Identity& who, std::string_view body, std::string why,
                                 std::uint64_t id);
   api::Ticket ticket(std::uint64_t id) const;
-  api::PlanAnswer full_answer(const StoredPlan& plan) const;
+  std::vector<api::OstWeight> weights_for(const StoredPlan& plan) const;  // if it wants them
   Reply<PlanPointer> owned(const Identity& who, std::string_view plan) const;
   void write();  // the committing thread
   void keep();   // the other: gate, queue, expiry, mending
@@ -138,20 +147,21 @@ class Service {
   Clock& clock_;
   Logger& log_;
   std::unique_ptr<Ledger> ledger_;  // of the committing thread
-  std::mutex mutex_;
+  std::mutex mutex_;                // of what follows; taken before the other
   std::unique_ptr<GlobalView> view_;
   std::map<std::uint64_t, QueuedPointer> queue_;  // by turn
   std::unordered_map<std::uint64_t, QueuedPointer> waiting_;
   std::size_t queue_bytes_ = 0;
   std::uint64_t turn_ = 0;
-  std::shared_ptr<Batch> batch_ = std::make_shared<Batch>();
-  std::condition_variable work_;       // for the committing thread
-  std::condition_variable committed_;  // for those who wait
-  std::condition_variable ended_;      // for the other thread
+  std::condition_variable ended_;  // for the other thread
   bool stop_ = false;
-  bool writer_stop_ = false;
   bool busy_ = false;
   NodeLoad load_;
+  // Of its own, so that neither the committing thread nor who waits for it stands in line with those who plan.
+  std::mutex batch_mutex_;
+  std::shared_ptr<Batch> batch_ = std::make_shared<Batch>();
+  std::condition_variable work_;  // for the committing thread
+  bool writer_stop_ = false;
   Counters counters_;
   std::atomic<std::int64_t> last_plan_{-1'000'000'000'000};
   std::thread writer_;

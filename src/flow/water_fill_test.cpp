@@ -147,6 +147,29 @@ TEST(WaterFill, NoExchangeImprovesLargeInstances) {
   }
 }
 
+TEST(WaterFill, OneUnitMoreChangesOneTarget) {
+  // On the way the units become too many to be taken one by one: both ways must agree.
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    SCOPED_TRACE(seed);
+    Rng rng(seed);
+    std::vector<FillTarget> targets(64);
+    std::vector<FillServer> servers(rng.chance(0.5) ? 8 : 0);
+    for (std::uint32_t j = 0; j < targets.size(); ++j) targets[j] = {rng.unit(), 0.05 + rng.unit(), 10, j / 8};
+    for (FillServer& server : servers) server = {rng.unit(), 0.1 * rng.unit()};
+    std::vector<std::uint64_t> before(targets.size());
+    for (std::uint64_t units = 1; units <= 3 * targets.size(); ++units) {
+      const Fill fill = water_fill(targets, servers, units);
+      std::uint64_t changed = 0;
+      for (std::size_t j = 0; j < targets.size(); ++j) {
+        ASSERT_GE(fill.units[j], before[j]) << units << " units, target " << j;
+        changed += fill.units[j] - before[j];
+      }
+      ASSERT_EQ(changed, 1U) << units << " units";
+      before = fill.units;
+    }
+  }
+}
+
 TEST(WaterFill, OrderOfTargetsDoesNotChangeTheCost) {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     SCOPED_TRACE(seed);

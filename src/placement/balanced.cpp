@@ -12,37 +12,34 @@ namespace iez::placement {
 
 namespace {
 
-// A placement this near to the bound is not searched again.
-constexpr double kNear = 1 + 1e-4;
-constexpr TrafficWeights kSpaceOnly{.target = 0, .server = 0};
-
 struct Attempt {
   Levels levels;
   Spreads spreads;
   double reached = 0;
 };
 
-Attempt spread(const TargetTable& table, std::span<const DemandClass> classes, const TrafficWeights& weights) {
-  Attempt result{.levels = Levels(table, classes, weights), .spreads = {}};
+// From levels without any of the classes.
+Attempt spread(Levels levels, std::span<const DemandClass> classes) {
+  Attempt result{.levels = std::move(levels), .spreads = {}};
   result.spreads = spread_classes(classes, result.levels);
   return result;
 }
 
-Attempt squeeze(const TargetTable& table, std::span<const DemandClass> classes) {
-  Attempt result{.levels = Levels(table, classes, kSpaceOnly), .spreads = {}};
+Attempt squeeze(Levels levels, std::span<const DemandClass> classes) {
+  Attempt result{.levels = std::move(levels), .spreads = {}};
   result.spreads = squeeze_classes(classes, result.levels);
   return result;
 }
 
 // Levelling may use up the room that a later class needs; what counts first is that all fit.
-Attempt fit(const TargetTable& table, std::span<const DemandClass> classes, const TrafficWeights& weights) {
-  Attempt first = spread(table, classes, weights);
+Attempt fit(const Levels& start, std::span<const DemandClass> classes) {
+  Attempt first = spread(start, classes);
   if (!first.spreads.shortage || classes.size() == 1) return first;
-  if (first.levels.weighs_traffic()) {
-    Attempt space_only = spread(table, classes, kSpaceOnly);
+  if (start.weighs_traffic()) {
+    Attempt space_only = spread(start.space_only(), classes);
     if (!space_only.spreads.shortage) return space_only;
   }
-  Attempt squeezed = squeeze(table, classes);
+  Attempt squeezed = squeeze(start.space_only(), classes);
   return squeezed.spreads.shortage ? std::move(first) : std::move(squeezed);
 }
 
@@ -58,7 +55,8 @@ void search(std::span<const DemandClass> classes, Attempt& attempt, const Search
 Result<Assignment> BalancedPolicy::assign(const TargetTable& table, std::span<const Demand> demands) {
   const std::vector<DemandClass> classes = make_classes(demands);
   Assignment assignment;
-  Attempt best = fit(table, classes, options_.weights);
+  const Levels start(table, classes, options_.weights);
+  Attempt best = fit(start, classes);
   if (best.spreads.shortage) {
     assignment.shortage = best.spreads.shortage;
     return assignment;
@@ -68,8 +66,8 @@ Result<Assignment> BalancedPolicy::assign(const TargetTable& table, std::span<co
     const SearchOptions options{.bound = bound, .effort = options_.search_effort};
     search(classes, best, options);
     // Traffic is heeded within the largest utilisation; where mixed sizes made it cost something, space alone may do better.
-    if (best.levels.weighs_traffic() && best.reached > bound * kNear) {
-      Attempt space_only = spread(table, classes, kSpaceOnly);
+    if (best.levels.weighs_traffic() && best.reached > bound * (1 + options_.near)) {
+      Attempt space_only = spread(start.space_only(), classes);
       if (!space_only.spreads.shortage) search(classes, space_only, options);
       if (!space_only.spreads.shortage && space_only.reached < best.reached * (1 - 1e-9)) best = std::move(space_only);
     }

@@ -29,6 +29,7 @@ struct BalancedOptions {
   TrafficWeights weights;
   std::uint64_t search_effort = 2'000'000;  // candidates the local search may look at
   std::size_t bound_sizes = kBoundSizes;    // of the bound that ends the search; 0: a coarse one at once, and a longer search
+  double near = 1e-4;                       // a placement above the bound by at most this share is not tried once more
 };
 
 class BalancedPolicy final : public Policy {

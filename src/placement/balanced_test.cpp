@@ -185,6 +185,25 @@ TEST(Balanced, PermutationsDoNotMatter) {
   }
 }
 
+TEST(Balanced, WhatIsNearEnoughIsNotTriedAgain) {
+  int better = 0;
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Rng rng(seed);
+    const Instance instance = large_instance(rng);
+    const auto highest = [&](double near) {
+      const Assignment answer = assigned(instance, {.search_effort = 4'000, .bound_sizes = 0, .near = near});
+      return answer.shortage ? 0 : highest_after(instance.table, instance.demands, answer);
+    };
+    const double bound = lower_bound(instance.table, make_classes(instance.demands), 0).value();
+    const double twice = highest(0);
+    EXPECT_LE(twice, highest(1e9) * (1 + 1e-12));
+    EXPECT_LE(highest(0.01), std::max(1.01 * bound, twice) * (1 + 1e-9));
+    better += twice < highest(1e9) * (1 - 1e-9) ? 1 : 0;
+  }
+  EXPECT_GT(better, 0) << "a second attempt that never helps would pass, too";
+}
+
 TEST(Balanced, SameAnswerEveryTime) {
   Rng rng(7);
   const Instance instance = large_instance(rng);

@@ -138,6 +138,38 @@ class Feasibility {
     return true;
   }
 
+  // The smallest lambda from low on for which condition (1) holds in bytes. Each sum of rooms is concave in lambda, so where it
+  // is too small, its slope says how far lambda must rise at least (Newton's method, from below). REQUIRES: low is at least the
+  // utilisation of every target.
+  double smallest(double low, const std::vector<double>& needs) const {
+    struct Below {
+      double bytes;
+      double slope;
+    };
+    std::vector<Below> sorted(rooms_.size());
+    double lambda = low;
+    for (int step = 0; step < 60; ++step) {
+      for (std::size_t j = 0; j < rooms_.size(); ++j) {
+        const double below = std::max(0.0, lambda * rooms_[j].capacity - rooms_[j].used);
+        const bool full = below >= rooms_[j].available;
+        sorted[j] = {(full ? rooms_[j].available : below) + 1, full ? 0 : rooms_[j].capacity};
+      }
+      std::ranges::sort(sorted, {}, &Below::bytes);
+      Below sum{.bytes = 0, .slope = 0};
+      double rise = 0;
+      for (std::size_t k = 1; k <= sorted.size(); ++k) {
+        sum.bytes += sorted[k - 1].bytes;
+        sum.slope += sorted[k - 1].slope;
+        if (sum.bytes >= needs[k]) continue;
+        if (sum.slope == 0) return std::max(1.0, 2 * low);
+        rise = std::max(rise, (needs[k] - sum.bytes) / sum.slope);
+      }
+      lambda += rise;
+      if (rise <= 1e-12 * lambda) break;
+    }
+    return lambda;
+  }
+
   // Whether the small objects fit beside the large ones. Which target takes how many large ones is left open: a large object is
   // priced in small ones, and each target takes what pays best (a Lagrangian relaxation). Every price gives a bound; the best is
   // near the one at which large objects cost what they displace.
@@ -250,7 +282,7 @@ LowerBound lower_bound(const TargetTable& table, std::span<const DemandClass> al
     const auto feasible = [&](double lambda) { return feasibility.holds(lambda, needs, measure); };
     return feasible(from) ? from : Feasibility::smallest(from, feasible);
   };
-  bound.linear = raise(bound.existing, {});
+  bound.linear = feasibility.smallest(bound.existing, needs_of(classes, feasibility.targets(), {}));
   bound.integral = std::max(bound.linear, overlap);
   std::vector<std::uint64_t> taus;
   for (const DemandClass& group : classes) {  // descending by size

@@ -15,7 +15,8 @@
 //
 // Files that want every target leave no choice, and count as used.
 //
-// Complexity: O(T M log M) with T some 50 steps of bisection, and one step for every size that does not raise the bound.
+// Complexity: O(T M log M) with T some 5 steps for the linear bound, some 50 of bisection for a size that raises the integral
+// one, and one step for a size that does not.
 //
 // Thread safety: pure functions.
 #pragma once

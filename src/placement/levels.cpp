@@ -109,6 +109,14 @@ Levels::Levels(const TargetTable& table, std::span<const DemandClass> classes, c
   }
 }
 
+Levels Levels::space_only() const {
+  Levels result = *this;
+  for (Level& level : result.levels_) level.per_byte = 0;
+  for (ServerLevel& server : result.servers_) server.per_byte = 0;
+  result.weighs_traffic_ = false;
+  return result;
+}
+
 double Levels::max_utilisation() const {
   double most = 0;
   for (const Level& level : levels_) most = std::max(most, level.utilisation());

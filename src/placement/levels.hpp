@@ -65,6 +65,9 @@ class Levels {
   std::size_t servers() const { return servers_.size(); }
   const PoolLevels& pool(std::uint32_t pool) const { return pools_[pool]; }
 
+  // The same targets, with traffic of no weight.
+  Levels space_only() const;
+
   // Whether servers or traffic matter at all.
   bool weighs_traffic() const { return weighs_traffic_; }
 

@@ -29,6 +29,25 @@ TEST(Levels, LeavesOutWhatTakesNothing) {
   EXPECT_EQ(levels[levels.pool(pool).sound[0]].position, 3U);
 }
 
+TEST(Levels, SpaceOnlyIsAsIfNothingElseWeighed) {
+  TargetTable table = grid(3, 2);
+  table.targets[0].reserved = Bytes::gib(2);
+  fill(table.targets[0], Bytes::gib(3));
+  const std::vector<DemandClass> classes = make_classes(std::vector<Demand>(3, {Bytes::gib(1), 2}));
+  const Levels all(table, classes, {});
+  const Levels space = all.space_only();
+  const Levels expected(table, classes, {.target = 0, .server = 0});
+  EXPECT_TRUE(all.weighs_traffic());
+  EXPECT_FALSE(space.weighs_traffic());
+  ASSERT_EQ(space.size(), expected.size());
+  for (std::uint32_t at = 0; at < space.size(); ++at) {
+    EXPECT_EQ(space[at].position, expected[at].position);
+    EXPECT_EQ(space[at].used, expected[at].used);
+    EXPECT_EQ(space[at].cost(), expected[at].cost());
+    EXPECT_EQ(space.server(space[at].server).cost(), 0);
+  }
+}
+
 TEST(Levels, CostsByHand) {
   // Two servers, the second with three times the bandwidth; 8 GiB are planned, 2 of them by others on target 0.
   TargetTable table = grid(2, 2);

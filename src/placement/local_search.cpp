@@ -42,6 +42,7 @@ class Search {
         rng_(kSeed),
         holders_(levels.size()),
         admits_(2 * pools()) {
+    for (auto& holders : holders_) holders.reserve(std::min<std::size_t>(classes_.size(), 8));
     for (std::uint32_t k = 0; k < classes_.size(); ++k) {
       for (const TargetCount& entry : spreads_.classes[k].counts()) holders_[entry.target].push_back(k);
       auto& admits = admits_[admission_of(k)];
@@ -103,7 +104,8 @@ class Search {
   }
 
   void transfer(std::uint32_t k, std::uint32_t from, std::uint32_t to) {
-    for (const std::uint32_t at : {from, to}) by_utilisation_.erase({levels_[at].utilisation(), at});
+    auto first = by_utilisation_.extract({levels_[from].utilisation(), from});
+    auto second = by_utilisation_.extract({levels_[to].utilisation(), to});
     spreads_.classes[k].remove_one(from);
     levels_.remove(from, bytes_of(k));
     if (spreads_.classes[k][from] == 0) {
@@ -116,7 +118,10 @@ class Search {
     }
     spreads_.classes[k].add(to, 1);
     levels_.add(to, bytes_of(k));
-    for (const std::uint32_t at : {from, to}) by_utilisation_.emplace(levels_[at].utilisation(), at);
+    first.value().first = levels_[from].utilisation();
+    second.value().first = levels_[to].utilisation();
+    by_utilisation_.insert(std::move(first));
+    by_utilisation_.insert(std::move(second));
   }
 
   void apply(const Step& step) {

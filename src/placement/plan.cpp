@@ -1,6 +1,7 @@
 #include "placement/plan.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <unordered_set>
 
@@ -16,6 +17,7 @@ namespace iez::placement {
 namespace {
 
 constexpr std::size_t kSingleCuts = 32;
+constexpr unsigned kSizedBits = 6;
 
 // Larger than any file system.
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 62U;
@@ -90,7 +92,7 @@ struct Draft {
   std::vector<std::uint32_t> file_of;  // per demand
 };
 
-// Choosing stripes tries a hundred sizes: the last answer is kept.
+// Choosing stripes tries a hundred sizes: answers are kept.
 struct Sized {
   Bytes bytes;
   Bytes end;
@@ -146,9 +148,11 @@ class Planner {
 
  private:
   const Stripes& sized(Bytes bytes, std::uint32_t count, Bytes end) const {
-    if (last_.count != count || last_.bytes != bytes || last_.end != end)
-      last_ = {bytes, end, count, choose_stripes(bytes, count, end)};
-    return last_.stripes;
+    const std::uint64_t hash = (bytes.count + 31 * end.count + count) * 0x9E3779B97F4A7C15ULL;
+    Sized& kept = sized_[hash >> (64U - kSizedBits)];
+    if (kept.count != count || kept.bytes != bytes || kept.end != end)
+      kept = {bytes, end, count, choose_stripes(bytes, count, end)};
+    return kept.stripes;
   }
 
   // How often a file of so many stripes must use a target.
@@ -237,8 +241,8 @@ class Planner {
 
   const TargetTable& table_;
   std::span<const Request> requests_;
-  std::vector<std::uint32_t> usable_;  // per pool: targets that take objects
-  mutable Sized last_;                 // files alike mostly come one after the other
+  std::vector<std::uint32_t> usable_;                              // per pool: targets that take objects
+  mutable std::array<Sized, std::size_t{1} << kSizedBits> sized_;  // by a hash; files mostly are of a few kinds
 };
 
 Result<void> check_names(std::span<const Request> requests) {

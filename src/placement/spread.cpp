@@ -176,6 +176,7 @@ void Spread::make_dense(std::size_t targets) {
 
 std::vector<TargetCount> Spread::counts() const {
   std::vector<TargetCount> result = few_;
+  result.reserve(few_.size() + dense_.size());
   for (std::uint32_t at = 0; at < dense_.size(); ++at) {
     if (dense_[at] > 0) result.push_back({at, dense_[at]});
   }
