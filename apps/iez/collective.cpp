@@ -15,7 +15,6 @@ namespace iez::cli {
 
 namespace {
 
-using collective::Because;
 using collective::Explanation;
 using collective::Figures;
 

@@ -62,7 +62,7 @@ constexpr std::array kKeys{
 };
 
 struct ModeName {
-  std::string_view name;
+  const char* name;
   Mode mode;
 };
 
@@ -193,33 +193,33 @@ bool set(Hints& hints, Meaning meaning, std::string_view text) {
   return false;
 }
 
-std::string_view word(bool yes, Words words) {
+const char* word(bool yes, Words words) {
   if (words == Words::true_false) return yes ? "true" : "false";
   if (words == Words::yes_no) return yes ? "yes" : "no";
   return yes ? "enable" : "disable";
 }
 
-std::string_view word(Switch position, Words words) {
+const char* word(Switch position, Words words) {
   return position == Switch::automatic ? "automatic" : word(position == Switch::enable, words);
 }
 
-std::string_view word(Mode mode) {
+const char* word(Mode mode) {
   for (const ModeName& known : kModes) {
     if (known.mode == mode) return known.name;
   }
-  return {};
+  return nullptr;
 }
 
 template <typename Number>
-std::string_view digits(Number value, std::span<char> room) {
+const char* digits(Number value, std::span<char> room) {
   const auto [end, problem] = std::to_chars(room.data(), room.data() + room.size() - 1, value);
   *end = '\0';
-  return {room.data(), static_cast<std::size_t>(end - room.data())};
+  return room.data();
 }
 
 template <typename Number>
-std::string_view digits_if(bool known, Number value, std::span<char> room) {
-  return known ? digits(value, room) : std::string_view{};
+const char* digits_if(bool known, Number value, std::span<char> room) {
+  return known ? digits(value, room) : nullptr;
 }
 
 }  // namespace
@@ -238,7 +238,7 @@ std::size_t Hints::keys() { return kKeys.size(); }
 
 const char* Hints::key(std::size_t index) { return kKeys[index].name; }
 
-std::string_view Hints::value(std::size_t index, std::span<char, kLongestValue> room) const {
+const char* Hints::value(std::size_t index, std::span<char, kLongestValue> room) const {
   const Words words = kKeys[index].words;
   switch (kKeys[index].meaning) {
     case Meaning::mode:
@@ -249,7 +249,7 @@ std::string_view Hints::value(std::size_t index, std::span<char, kLongestValue> 
       return word(collect_reads, words);
     case Meaning::collect_both:
       // MPI defines this key, and it has no third value.
-      if (collect_writes != collect_reads || collect_writes == Switch::automatic) return {};
+      if (collect_writes != collect_reads || collect_writes == Switch::automatic) return nullptr;
       return word(collect_writes, words);
     case Meaning::fill_holes:
       return word(fill_holes, words);
@@ -258,7 +258,7 @@ std::string_view Hints::value(std::size_t index, std::span<char, kLongestValue> 
     case Meaning::direct_reads:
       return word(direct_reads, words);
     case Meaning::direct_both:
-      return direct_writes == direct_reads ? word(direct_writes, words) : std::string_view{};
+      return direct_writes == direct_reads ? word(direct_writes, words) : nullptr;
     case Meaning::same_io_size:
       return word(same_io_size, words);
     case Meaning::contiguous_data:
@@ -280,7 +280,7 @@ std::string_view Hints::value(std::size_t index, std::span<char, kLongestValue> 
     case Meaning::ranks_per_node:
       return digits_if(ranks_per_node > 0, ranks_per_node, room);
   }
-  return {};
+  return nullptr;
 }
 
 }  // namespace iez::collective

@@ -78,16 +78,16 @@ struct Hints {
 
   static std::size_t keys();
   static const char* key(std::size_t index);
-  // Empty if the hint has no value yet; else ends with a 0.
-  std::string_view value(std::size_t index, std::span<char, kLongestValue> room) const;
+  // Null if the hint has no value yet.
+  const char* value(std::size_t index, std::span<char, kLongestValue> room) const;
 };
 
 template <typename Take>
 void Hints::each(Take take) const {
   std::array<char, kLongestValue> room{};
   for (std::size_t i = 0; i < keys(); ++i) {
-    const std::string_view text = value(i, room);
-    if (!text.empty()) take(key(i), text.data());
+    const char* const text = value(i, room);
+    if (text != nullptr) take(key(i), text);
   }
 }
 
