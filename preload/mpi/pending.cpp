@@ -1,6 +1,7 @@
 #include "preload/mpi/pending.hpp"
 
 #include <algorithm>
+#include <ctime>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -58,8 +59,20 @@ int poll(void* state, MPI_Status*) {
   return MPI_SUCCESS;
 }
 
+// Until one of them is complete, as MPICH wants it.
+int wait_for_one(int count, void** states, double, MPI_Status*) {
+  constexpr timespec kWhile{.tv_sec = 0, .tv_nsec = 20'000};
+  while (true) {
+    for (int i = 0; i < count; ++i) {
+      auto* const one = static_cast<Pending*>(states[i]);
+      if (one->is_complete() || one->complete_if_finished()) return MPI_SUCCESS;
+    }
+    ::nanosleep(&kWhile, nullptr);
+  }
+}
+
 using StartPolled = int (*)(MPI_Grequest_query_function*, MPI_Grequest_free_function*, MPI_Grequest_cancel_function*,
-                            int (*)(void*, MPI_Status*), void*, void*, MPI_Request*);
+                            int (*)(void*, MPI_Status*), int (*)(int, void**, double, MPI_Status*), void*, MPI_Request*);
 
 StartPolled start_polled() { return reinterpret_cast<StartPolled>(::dlsym(RTLD_DEFAULT, "MPIX_Grequest_start")); }
 #endif
@@ -79,7 +92,7 @@ Pending* Pending::start(const MpiFunctions& mpi, std::function<void()> done, MPI
 #ifdef OPEN_MPI
   const int started = mpi.Grequest_start(query, release, cancel, pending, request);
 #else
-  const int started = start_polled()(query, release, cancel, poll, nullptr, pending, request);
+  const int started = start_polled()(query, release, cancel, poll, wait_for_one, pending, request);
 #endif
   if (started != MPI_SUCCESS) {
     delete pending;

@@ -30,6 +30,7 @@ class Pending {
   static int cancel(void* state, int complete);
   // Completes the request if it is finished, once.
   bool complete_if_finished();
+  bool is_complete() const { return completed_; }
 
  private:
   Pending(const MpiFunctions& mpi, std::function<void()> done) : mpi_(mpi), done_(std::move(done)) {}
