@@ -60,6 +60,7 @@ Outcome Engine::run(const Part& part, bool write) {
   last_ = now_;
   last_mine_ = arena_.slot(team_.rank);
   last_write_ = write;
+  first_ = false;
   if (!last_known_) return outcome;
   const bool continued = now_.verdict == Verdict::continued;
   if (continued) ++counters_.guessed;
@@ -106,12 +107,20 @@ void Engine::post(const Part& part) {
   slot.longest = std::min(part.view->longest_piece(), slot.bytes);
 }
 
-// That all have moved as far as this rank has. True if it put its part of the first portion where it should be then.
-bool Engine::guess(const Part& part, bool write) {
-  Slot& slot = arena_.slot(team_.rank);
-  if (team_.nodes > 1 || !last_known_ || last_write_ != write || distrust_ > 0 || slot.refusal != 0) return false;
-  if (slot.bytes == 0) return false;
-  if (slot.bytes != last_mine_.bytes || slot.granule != last_mine_.granule ||
+// What all ask for: as the program's hints say, or what they asked for last, moved as far as this rank has moved.
+bool Engine::believe(const Slot& slot, bool write) {
+  if (team_.nodes > 1 || slot.refusal != 0 || slot.bytes == 0 || distrust_ > 0) return false;
+  const bool told = options_.hints != nullptr && options_.hints->same_io_size && options_.hints->contiguous_data;
+  // After a read others may still take their part out of the windows.
+  if (first_ ? !told : last_write_ != write) return false;
+  if (told && slot.end - slot.begin == slot.bytes) {
+    now_ = {};
+    now_.begin = slot.begin - team_.rank * slot.bytes;
+    now_.end = now_.begin + team_.ranks * slot.bytes;
+    now_.granule = std::gcd(std::gcd(now_.begin, slot.bytes), options_.alignment);
+    return now_.begin >= 0;
+  }
+  if (!last_known_ || slot.bytes != last_mine_.bytes || slot.granule != last_mine_.granule ||
       slot.end - slot.begin != last_mine_.end - last_mine_.begin) {
     return false;
   }
@@ -119,7 +128,13 @@ bool Engine::guess(const Part& part, bool write) {
   now_ = last_;
   now_.begin += moved;
   now_.end += moved;
-  if (now_.begin < 0 || now_.begin % now_.granule != 0 || now_.end % now_.granule != 0) return false;
+  return now_.begin >= 0 && now_.begin % now_.granule == 0 && now_.end % now_.granule == 0;
+}
+
+// True if there is a belief, and this rank put its part of the first portion where it should be by it.
+bool Engine::guess(const Part& part, bool write) {
+  Slot& slot = arena_.slot(team_.rank);
+  if (!believe(slot, write)) return false;
   slot.guess_begin = now_.begin;
   slot.guess_end = now_.end;
   slot.guess_granule = now_.granule;

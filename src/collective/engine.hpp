@@ -121,6 +121,7 @@ class Engine {
   // engine.cpp: the course of a call
   Outcome run(const Part& part, bool write);
   void post(const Part& part);
+  bool believe(const Slot& slot, bool write);
   bool guess(const Part& part, bool write);
   void arrive();
   Asked sum_up() const;
@@ -184,6 +185,7 @@ class Engine {
   Slot last_mine_;
   bool last_write_ = false;
   bool last_known_ = false;
+  bool first_ = true;
   std::uint32_t distrust_ = 0;  // calls to go without a guess, after a wrong one
 
   // The call that is under way.

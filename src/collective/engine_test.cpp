@@ -51,6 +51,7 @@ struct Scene {
   FileLayout layout;
   WindowOptions windows;
   bool fill_holes = false;
+  Hints hints{.mode = Mode::collective};
   std::vector<Step> steps;
 };
 
@@ -119,6 +120,9 @@ Scene random_scene(std::uint64_t seed) {
       .clients_per_ost = static_cast<std::uint32_t>(draw(random, 1, 2)),
       .window_bytes = std::array<std::int64_t, 3>{4096, 50'000, 1 << 20}[static_cast<std::size_t>(draw(random, 0, 2))]};
   scene.fill_holes = draw(random, 0, 3) == 0;
+  // True of some calls, and believed of all.
+  scene.hints.same_io_size = draw(random, 0, 1) == 0;
+  scene.hints.contiguous_data = scene.hints.same_io_size;
   const std::int64_t steps = draw(random, 1, 4);
   for (std::int64_t i = 0; i < steps; ++i) {
     Step step = random_step(random, scene.ranks, draw(random, 0, 2) > 0);
@@ -301,8 +305,9 @@ int play_rank(const Stage& stage, std::vector<std::array<int, 2>>& pairs, std::u
   FileStorage real(::open(stage.file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600), -1);
   std::unique_ptr<FailingStorage> failing;
   if (stage.trouble.limit >= 0) failing = std::make_unique<FailingStorage>(real, stage.trouble.limit, stage.trouble.error);
-  Engine engine(stage.arenas[node], windows, team, links, failing ? static_cast<Storage*>(failing.get()) : &real,
-                {.alignment = windows.alignment(), .fill_holes = scene.fill_holes});
+  Engine engine(
+      stage.arenas[node], windows, team, links, failing ? static_cast<Storage*>(failing.get()) : &real,
+      {.hints = &scene.hints, .layout = &scene.layout, .alignment = windows.alignment(), .fill_holes = scene.fill_holes});
   for (std::size_t number = 0; number < scene.steps.size(); ++number) {
     const Step& step = scene.steps[number];
     const Access& access = step.ranks[rank];
