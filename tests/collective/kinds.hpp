@@ -28,6 +28,7 @@ enum class Kind {
   nothing,  // empty blocks; file types without a byte
   // memory
   memory,     // not contiguous
+  shifted,    // whose first byte is not at the address that MPI gets
   transpose,  // elements of one copy between those of the next
   bottom,     // MPI_BOTTOM and absolute addresses
   // calls

@@ -75,7 +75,7 @@ Rng Session::rank_rng(int rank, std::uint64_t purpose) const {
 }
 
 void Session::say(std::string line) {
-  if (setup_.verbose && rank_ == 0) fmt::print(stderr, "{}: {}\n", setup_.path, line);
+  if (setup_.verbose) fmt::print(stderr, "{} rank {}: {}\n", setup_.path, rank_, line);
   log_.push_back(std::move(line));
 }
 
@@ -182,7 +182,7 @@ void Session::close() {
   const bool remove = (mode_ & MPI_MODE_DELETE_ON_CLOSE) != 0;
   say("close");
   if (remove) {
-    check(MPI_File_sync(file_), "sync");
+    if ((mode_ & MPI_MODE_RDONLY) == 0) check(MPI_File_sync(file_), "sync");
     MPI_Barrier(setup_.comm);
     compare();
   }
@@ -415,6 +415,7 @@ void Session::seek() {
     shared_position_ = elements * views_.front().etype->size;
     return;
   }
+  if (!has(Kind::mixed)) finish_pending();
   for (int rank = 0; rank < ranks_; ++rank) {
     Rng rng = rank_rng(rank, seek_purpose);
     const std::int64_t element = views_[static_cast<std::size_t>(rank)].etype->size;

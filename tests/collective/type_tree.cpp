@@ -166,7 +166,7 @@ struct Drawing {
   }
   [[nodiscard]] std::int64_t few(std::uint64_t most) const { return static_cast<std::int64_t>(rng.between(1, most)); }
   [[nodiscard]] std::int64_t block() const { return kinds.has(Kind::nothing) && rng.chance(0.1) ? 0 : few(4); }
-  [[nodiscard]] std::int64_t first_gap() const { return memory || kinds.has(Kind::lower) ? gap() : 0; }
+  [[nodiscard]] std::int64_t first_gap() const { return kinds.has(memory ? Kind::shifted : Kind::lower) ? gap() : 0; }
 };
 
 // Blocks one behind the other with gaps, in steps of `step` bytes; in memory in any order, and some below zero.
@@ -188,7 +188,7 @@ void place_blocks(const Drawing& draw, Type& type, std::int64_t step, bool same_
       if (!same_length) std::swap(type.blocks[i - 1], type.blocks[other]);
     }
   }
-  if (draw.memory && draw.rng.chance(0.3)) {
+  if (draw.memory && draw.kinds.has(Kind::shifted) && draw.rng.chance(0.3)) {
     const std::int64_t down = draw.few(20);
     for (std::int64_t& at : type.displacements) at -= down;
   }
@@ -271,7 +271,7 @@ TypePtr wrapped(const Drawing& draw, const TypePtr& child, const TypePtr& elemen
       type.count = draw.few(6);
       type.block = draw.few(4);
       type.stride = (((type.block * extent) + step - 1) / step + draw.gap()) * (choice == Kind::vector ? 1 : step);
-      if (draw.memory && draw.rng.chance(0.3)) type.stride = -type.stride;
+      if (draw.memory && draw.kinds.has(Kind::shifted) && draw.rng.chance(0.3)) type.stride = -type.stride;
       return finished(std::move(type));
     }
     case Kind::indexed:
