@@ -132,6 +132,8 @@ class CommandLine {
   void add_lab();
   void add_lab_up(CLI::App& command);
   void add_workload_common(CLI::App& command, WorkloadOptions& options);
+  void add_workload_sizes(CLI::App& command, WorkloadOptions& options);
+  void add_array_options(CLI::App& command, WorkloadOptions& options);
   void add_workload();
   void add_demo();
   void add_agent();
@@ -204,6 +206,8 @@ class CommandLine {
   LabServeOptions lab_serve_;
   WorkloadOptions workload_ior_;
   WorkloadOptions workload_hacc_;
+  WorkloadOptions workload_flash_;
+  WorkloadOptions workload_chimera_;
   WorkloadRankOptions workload_rank_;
   DemoOptions demo_;
   AgentOptions agent_;
