@@ -35,16 +35,29 @@ void CommandLine::add_workload_common(CLI::App& command, WorkloadOptions& option
   command.add_option("--parties", asked.parties, "With --meet: how many workloads there are, with this one (default: 2)")
       ->type_name("N")
       ->check(whole_number());
+  command.add_option("--seed", asked.pattern.seed, "Of sizes, orders and bytes (default: 0)")
+      ->type_name("N")
+      ->check(whole_number());
+  command.add_flag("--json", asked.json, "One JSON document");
+}
+
+void CommandLine::add_workload_sizes(CLI::App& command, WorkloadOptions& options) {
+  workload::Options& asked = options.workload;
   add_quantity<workload::Sizes>(command, "--sizes",
                                 "How the processes differ: equal, uniform:SPREAD, lognormal:DEVIATION (default: equal)", "LAW",
                                 workload::parse_sizes, [&asked](workload::Sizes given) {
                                   asked.pattern.law = given.law;
                                   asked.pattern.spread = given.spread;
                                 });
-  command.add_option("--seed", asked.pattern.seed, "Of sizes, orders and bytes (default: 0)")
-      ->type_name("N")
-      ->check(whole_number());
-  command.add_flag("--json", asked.json, "One JSON document");
+}
+
+void CommandLine::add_array_options(CLI::App& command, WorkloadOptions& options) {
+  workload::Options& asked = options.workload;
+  asked.pattern.interface = Interface::mpiio;
+  asked.collective = true;
+  command.add_option("PREFIX", asked.pattern.file, "What names of files begin with")->required()->type_name("");
+  add_choice(command, "-a", asked.pattern.interface, kInterfaces, "By these calls (default: MPIIO)");
+  command.add_flag("--independent", options.independent, "Each process by itself (default: collective calls; POSIX has none)");
 }
 
 void CommandLine::add_workload() {
@@ -66,7 +79,9 @@ void CommandLine::add_workload() {
       ->check(whole_number());
   ior->add_flag("-z", i.pattern.random_offsets, "In random order");
   ior->add_flag("-c", i.collective, "Collective calls, with -a MPIIO or HDF5");
+  ior->add_flag("-U,--view", i.pattern.view, "All blocks of a process by one call, as an interleaved view; -t does not matter");
   add_workload_common(*ior, workload_ior_);
+  add_workload_sizes(*ior, workload_ior_);
   on(ior, [this](Context& context) { return run_workload(workload_ior_, context); });
 
   CLI::App* const hacc = command->add_subcommand("hacc", "As HACC-IO does: nine variables of every particle");
@@ -85,7 +100,38 @@ void CommandLine::add_workload() {
   add_quantity<Bytes>(*hacc, "--header", "Bytes before the variables (default: 24 MiB)", "SIZE", parse_bytes,
                       [&h](Bytes given) { h.pattern.header = given; });
   add_workload_common(*hacc, workload_hacc_);
+  add_workload_sizes(*hacc, workload_hacc_);
   on(hacc, [this](Context& context) { return run_workload(workload_hacc_, context); });
+
+  CLI::App* const flash =
+      command->add_subcommand("flash", "As FLASH-IO does: a checkpoint of many unknowns of the blocks of all processes");
+  workload::Options& f = workload_flash_.workload;
+  f.pattern.kind = Kind::flash;
+  add_array_options(*flash, workload_flash_);
+  flash->add_option("--blocks", f.pattern.blocks, "Of each process (default: 10)")->type_name("N")->check(whole_number());
+  flash->add_option("--cells", f.pattern.cells, "Of a block in each dimension (default: 8)")
+      ->type_name("N")
+      ->check(whole_number());
+  flash->add_option("--guard", f.pattern.guard, "Cells of its neighbours on each side, in memory only (default: 4)")
+      ->type_name("N")
+      ->check(whole_number());
+  flash->add_option("--unknowns", f.pattern.arrays, "Of a cell (default: 24)")->type_name("N")->check(whole_number());
+  add_workload_common(*flash, workload_flash_);
+  on(flash, [this](Context& context) { return run_workload(workload_flash_, context); });
+
+  CLI::App* const chimera =
+      command->add_subcommand("chimera", "As CHIMERA's restarts: files of three-dimensional arrays, shared in blocks");
+  workload::Options& c = workload_chimera_.workload;
+  c.pattern.kind = Kind::chimera;
+  c.pattern.arrays = 6;
+  add_array_options(*chimera, workload_chimera_);
+  add_quantity<std::array<std::uint64_t, 3>>(*chimera, "--grid", "Elements of an array, of all processes (default: 64x64x64)",
+                                             "XxYxZ", workload::parse_grid,
+                                             [&c](std::array<std::uint64_t, 3> given) { c.pattern.grid = given; });
+  chimera->add_option("--arrays", c.pattern.arrays, "Of a file (default: 6)")->type_name("N")->check(whole_number());
+  chimera->add_option("--files", c.pattern.files, "How many (default: 8)")->type_name("N")->check(whole_number());
+  add_workload_common(*chimera, workload_chimera_);
+  on(chimera, [this](Context& context) { return run_workload(workload_chimera_, context); });
 
   CLI::App* const rank = command->add_subcommand("rank", "Be a process of a workload; the others start it")->group("");
   rank->add_option("WORDS", workload_rank_.words, "key=value")->required()->type_name("");

@@ -134,6 +134,8 @@ class CommandLine {
   void add_lab_up(CLI::App& command);
   void add_collective();
   void add_workload_common(CLI::App& command, WorkloadOptions& options);
+  void add_workload_sizes(CLI::App& command, WorkloadOptions& options);
+  void add_array_options(CLI::App& command, WorkloadOptions& options);
   void add_workload();
   void add_demo();
   void add_agent();
@@ -207,6 +209,8 @@ class CommandLine {
   CollectiveExplainOptions collective_explain_;
   WorkloadOptions workload_ior_;
   WorkloadOptions workload_hacc_;
+  WorkloadOptions workload_flash_;
+  WorkloadOptions workload_chimera_;
   WorkloadRankOptions workload_rank_;
   DemoOptions demo_;
   AgentOptions agent_;

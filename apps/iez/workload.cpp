@@ -104,6 +104,9 @@ Result<void> run_workload(const WorkloadOptions& options, Context&) {
     asked.write = options.only_write;
     asked.read = options.only_read;
   }
+  if (options.independent || asked.pattern.interface == Interface::posix) {
+    if (asked.pattern.kind == workload::Kind::flash || asked.pattern.kind == workload::Kind::chimera) asked.collective = false;
+  }
   asked.pattern.ranks = options.ranks.value_or(1);
   IEZ_CHECK(workload::check(asked));
   if (const std::string_view flavour = launcher(); !flavour.empty()) {

@@ -1,4 +1,4 @@
-// `iez workload ior|hacc`, and `rank`, which they start once a process.
+// `iez workload ior|hacc|flash|chimera`, and `rank`, which they start once a process.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,7 @@ struct WorkloadOptions {
   std::optional<std::uint32_t> ranks;  // none: as many as the launcher started, or 1
   bool only_write = false;
   bool only_read = false;
+  bool independent = false;  // flash, chimera: not by collective calls
 };
 
 struct WorkloadRankOptions {

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -50,10 +51,59 @@ class MpiFile final : public File {
     return {};
   }
 
+  Result<void> write_array(const ArrayPart& part, std::span<const std::byte> memory) override {
+    IEZ_CHECK(set_view(part));
+    const Type type(part.memory, part.element);
+    return checked(collective_ ? MPI_File_write_all(file_, memory.data(), 1, type.get(), MPI_STATUS_IGNORE)
+                               : MPI_File_write(file_, memory.data(), 1, type.get(), MPI_STATUS_IGNORE),
+                   name_);
+  }
+
+  Result<void> read_array(const ArrayPart& part, std::span<std::byte> memory) override {
+    IEZ_CHECK(set_view(part));
+    const Type type(part.memory, part.element);
+    MPI_Status status;
+    IEZ_CHECK(checked(collective_ ? MPI_File_read_all(file_, memory.data(), 1, type.get(), &status)
+                                  : MPI_File_read(file_, memory.data(), 1, type.get(), &status),
+                      name_));
+    MPI_Count got = 0;
+    MPI_Get_elements_x(&status, MPI_BYTE, &got);
+    if (static_cast<std::uint64_t>(got) == part.bytes()) return {};
+    return fail(Errc::io, fmt::format("{}: {} of {} bytes of array {}", name_, got, part.bytes(), part.array));
+  }
+
   Result<void> sync() override { return checked(MPI_File_sync(file_), name_); }
   Result<void> close() override { return checked(MPI_File_close(&file_), name_); }
 
  private:
+  // The numbers of a box fit into int: check() of a pattern sees to it.
+  class Type {
+   public:
+    Type(const Box& box, std::uint32_t element) {
+      const std::vector<int> sizes(box.sizes.begin(), box.sizes.end());
+      const std::vector<int> parts(box.parts.begin(), box.parts.end());
+      const std::vector<int> starts(box.starts.begin(), box.starts.end());
+      MPI_Type_create_subarray(static_cast<int>(sizes.size()), sizes.data(), parts.data(), starts.data(), MPI_ORDER_C,
+                               basic(element), &type_);
+      MPI_Type_commit(&type_);
+    }
+    Type(const Type&) = delete;
+    Type& operator=(const Type&) = delete;
+    ~Type() { MPI_Type_free(&type_); }
+    [[nodiscard]] MPI_Datatype get() const { return type_; }
+    static MPI_Datatype basic(std::uint32_t element) { return element == 1 ? MPI_BYTE : MPI_DOUBLE; }
+
+   private:
+    MPI_Datatype type_ = MPI_DATATYPE_NULL;
+  };
+
+  Result<void> set_view(const ArrayPart& part) {
+    const Type type(part.file, part.element);
+    return checked(MPI_File_set_view(file_, static_cast<MPI_Offset>(part.offset), Type::basic(part.element), type.get(), "native",
+                                     MPI_INFO_NULL),
+                   name_);
+  }
+
   MPI_File file_;
   std::string name_;
   bool collective_;

@@ -1,4 +1,4 @@
-// Files by MPI_File_open, write_at and read_at, or their collective forms.
+// Files by MPI_File_open, write_at and read_at, or their collective forms; arrays by views.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@ class MpiFiles final : public FileOpener {
 };
 
 #ifdef IEZ_WORKLOAD_HDF5
-// One dataset of bytes in each file, through HDF5's driver for MPI-IO.
+// One dataset of bytes in each file, or one of each array, through HDF5's driver for MPI-IO.
 class Hdf5Files final : public FileOpener {
  public:
   explicit Hdf5Files(bool collective) : collective_(collective) {}

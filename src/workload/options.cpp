@@ -32,6 +32,15 @@ void each_member(O& options, const Take& take) {
   take("block", pattern.block.count);
   take("transfer", pattern.transfer.count);
   take("segments", pattern.segments);
+  take("view", pattern.view);
+  take("arrays", pattern.arrays);
+  take("blocks", pattern.blocks);
+  take("cells", pattern.cells);
+  take("guard", pattern.guard);
+  take("files", pattern.files);
+  take("grid-x", pattern.grid[0]);
+  take("grid-y", pattern.grid[1]);
+  take("grid-z", pattern.grid[2]);
   take("particles", pattern.particles);
   take("header", pattern.header.count);
   take("law", pattern.law);
@@ -62,7 +71,7 @@ std::string value_text(const T& value) {
 }
 
 // How many enumerators each has.
-constexpr std::uint64_t last_of(Kind) { return static_cast<std::uint64_t>(Kind::hacc); }
+constexpr std::uint64_t last_of(Kind) { return static_cast<std::uint64_t>(Kind::chimera); }
 constexpr std::uint64_t last_of(Interface) { return static_cast<std::uint64_t>(Interface::hdf5); }
 constexpr std::uint64_t last_of(SizeLaw) { return static_cast<std::uint64_t>(SizeLaw::lognormal); }
 
@@ -103,6 +112,7 @@ Result<void> check(const Options& options) {
   if (options.collective && options.pattern.interface == Interface::posix) {
     return fail(Errc::invalid_argument, "-c: needs -a MPIIO or HDF5; POSIX has no collective calls");
   }
+  if (options.pattern.view && options.pattern.kind != Kind::ior) return fail(Errc::invalid_argument, "--view: only with ior");
   return {};
 }
 

@@ -24,6 +24,12 @@ Options everything() {
                       .segments = 3,
                       .particles = 5,
                       .header = {9},
+                      .arrays = 12,
+                      .blocks = 13,
+                      .cells = 14,
+                      .guard = 15,
+                      .files = 16,
+                      .grid = {17, 18, 19},
                       .law = SizeLaw::lognormal,
                       .spread = 0.1,
                       .seed = 11},
@@ -56,7 +62,7 @@ TEST(WorkloadOptions, BadWordsAreNamed) {
   EXPECT_THAT(message("colour=red"), HasSubstr("colour"));
   EXPECT_THAT(message("ranks=-1"), HasSubstr("ranks=-1"));
   EXPECT_THAT(message("ranks=4294967296"), HasSubstr("ranks"));
-  EXPECT_THAT(message("kind=2"), HasSubstr("kind=2"));
+  EXPECT_THAT(message("kind=4"), HasSubstr("kind=4"));
   EXPECT_THAT(message("sync=2"), HasSubstr("sync=2"));
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/rng.hpp"
 #include "base/text.hpp"
+#include "workload/arrays.hpp"
 
 namespace iez::workload {
 
@@ -23,6 +24,10 @@ constexpr std::uint64_t kMostLength = std::uint64_t{1} << 30U;  // of one call
 constexpr std::uint64_t kMostFactor = 1000;                     // that a law may give
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 50U;   // of a rank
 constexpr double kMostDeviation = 3;
+constexpr std::uint32_t kMostArrays = 1000;
+constexpr std::uint64_t kMostBlocks = 1'000'000;
+constexpr std::uint64_t kMostCells = 256;
+constexpr std::uint64_t kMostGrid = 65'536;
 
 std::uint64_t mixed(std::uint64_t x) {
   x += 0x9e3779b97f4a7c15U;
@@ -81,11 +86,7 @@ std::uint64_t block_of(const Pattern& pattern, std::uint32_t rank) {
 std::uint64_t particles_of(const Pattern& pattern, std::uint32_t rank) { return scaled(pattern, rank, pattern.particles); }
 
 // Those before a rank in its file, and all of the file.
-struct Share {
-  std::uint64_t before = 0;
-  std::uint64_t own = 0;
-  std::uint64_t all = 0;
-};
+using Share = BlockShare;
 
 template <typename Of>
 Share share_of(const Pattern& pattern, std::uint32_t rank, const Of& of) {
@@ -147,6 +148,62 @@ Result<void> check_ior(const Pattern& pattern) {
   if (pattern.random_offsets && pattern.interface == Interface::hdf5) {
     return fail(Errc::invalid_argument, "-z: not with -a HDF5");
   }
+  if (!pattern.view) return {};
+  if (pattern.random_offsets) return fail(Errc::invalid_argument, "--view: not with -z; a view is in order");
+  if (pattern.file_per_process) return fail(Errc::invalid_argument, "--view: not with -F; a file of its own needs none");
+  const Share share = block_share_of(pattern, 0);
+  if (share.all > kMostLength || pattern.segments > kMostLength / share.own) {
+    return fail(Errc::limit,
+                fmt::format("--view: a segment of {} bytes, {} segments: expected at most {} bytes of a segment, and of "
+                            "a process",
+                            share.all, pattern.segments, kMostLength));
+  }
+  return {};
+}
+
+// What both kinds of arrays have in common.
+Result<void> check_arrays(const Pattern& pattern) {
+  if (pattern.law != SizeLaw::equal) return fail(Errc::invalid_argument, "--sizes: only with ior and hacc");
+  if (pattern.arrays == 0 || pattern.arrays > kMostArrays) {
+    return fail(Errc::invalid_argument, fmt::format("{} arrays: expected 1 to {}", pattern.arrays, kMostArrays));
+  }
+  return {};
+}
+
+Result<void> check_flash(const Pattern& pattern) {
+  IEZ_CHECK(check_arrays(pattern));
+  if (pattern.blocks == 0 || pattern.blocks > kMostBlocks) {
+    return fail(Errc::invalid_argument, fmt::format("--blocks {}: expected 1 to {}", pattern.blocks, kMostBlocks));
+  }
+  if (pattern.cells == 0 || pattern.cells > kMostCells || pattern.guard > kMostCells) {
+    return fail(Errc::invalid_argument, fmt::format("--cells {} --guard {}: expected 1 to {}, and 0 to {}", pattern.cells,
+                                                    pattern.guard, kMostCells, kMostCells));
+  }
+  const std::uint64_t with_guard = pattern.cells + (2 * pattern.guard);
+  if (with_guard * with_guard * with_guard * pattern.arrays > kMostLength / 8 / pattern.blocks) {
+    return fail(Errc::limit, fmt::format("--blocks {}: more than {} bytes of memory a process", pattern.blocks, kMostLength));
+  }
+  return {};
+}
+
+Result<void> check_chimera(const Pattern& pattern) {
+  IEZ_CHECK(check_arrays(pattern));
+  if (pattern.files == 0 || pattern.files > kMostArrays) {
+    return fail(Errc::invalid_argument, fmt::format("--files {}: expected 1 to {}", pattern.files, kMostArrays));
+  }
+  std::uint64_t elements = 1;
+  const std::vector<std::uint64_t> processes = process_grid(pattern.ranks, pattern.grid.size());
+  for (std::size_t i = 0; i < pattern.grid.size(); ++i) {
+    if (pattern.grid[i] < processes[i] || pattern.grid[i] > kMostGrid) {
+      return fail(Errc::invalid_argument,
+                  fmt::format("--grid: {} elements on {} processes in dimension {}: expected at least one each, and at most {}",
+                              pattern.grid[i], processes[i], i + 1, kMostGrid));
+    }
+    elements *= pattern.grid[i];
+  }
+  if (elements / pattern.ranks > kMostLength / 8) {
+    return fail(Errc::limit, fmt::format("--grid: more than {} bytes of an array a process", kMostLength));
+  }
   return {};
 }
 
@@ -172,24 +229,47 @@ Result<void> check(const Pattern& pattern) {
   if (!(pattern.spread >= 0 && pattern.spread <= most)) {
     return fail(Errc::invalid_argument, fmt::format("--sizes: spread {}: expected 0 to {}", pattern.spread, most));
   }
-  return pattern.kind == Kind::ior ? check_ior(pattern) : check_hacc(pattern);
+  switch (pattern.kind) {
+    case Kind::ior:
+      return check_ior(pattern);
+    case Kind::hacc:
+      return check_hacc(pattern);
+    case Kind::flash:
+      return check_flash(pattern);
+    case Kind::chimera:
+      return check_chimera(pattern);
+  }
+  return {};
 }
 
-std::uint32_t file_count(const Pattern& pattern) { return pattern.file_per_process ? pattern.ranks : 1; }
+std::uint32_t file_count(const Pattern& pattern) {
+  if (pattern.kind == Kind::chimera) return pattern.files;
+  return pattern.file_per_process ? pattern.ranks : 1;
+}
 
 std::uint32_t file_of(const Pattern& pattern, std::uint32_t rank) { return pattern.file_per_process ? rank : 0; }
 
 std::string file_name(const Pattern& pattern, std::uint32_t file) {
+  if (pattern.kind == Kind::flash) return pattern.file + "_chk_0001";
+  if (pattern.kind == Kind::chimera) return fmt::format("{}-restart-{:02}", pattern.file, file + 1);
   if (pattern.kind == Kind::hacc) return fmt::format("{}-Part{:08}-of-{:08}.data", pattern.file, file, file_count(pattern));
   return pattern.file_per_process ? fmt::format("{}.{:08}", pattern.file, file) : pattern.file;
 }
 
 Bytes file_size(const Pattern& pattern, std::uint32_t file) {
+  if (has_arrays(pattern)) return {bytes_of_arrays(pattern)};
   if (pattern.file_per_process) return bytes_of(pattern, file);
   return total_bytes(pattern);
 }
 
+BlockShare block_share_of(const Pattern& pattern, std::uint32_t rank) { return share_of(pattern, rank, block_of); }
+
 Bytes bytes_of(const Pattern& pattern, std::uint32_t rank) {
+  if (has_arrays(pattern)) {
+    std::uint64_t sum = 0;
+    for (const ArrayPart& part : array_parts(pattern, rank)) sum += part.bytes();
+    return {sum * file_count(pattern)};
+  }
   if (pattern.kind == Kind::ior) return {block_of(pattern, rank) * pattern.segments};
   const bool header = pattern.file_per_process || rank == 0;
   return {(particles_of(pattern, rank) * kParticle) + (header ? pattern.header.count : 0)};
@@ -229,7 +309,10 @@ Differences differences(std::span<const std::byte> data, std::uint64_t seed, std
   return found;
 }
 
-std::string_view to_string(Kind kind) { return kind == Kind::ior ? "ior" : "hacc"; }
+std::string_view to_string(Kind kind) {
+  constexpr std::array<std::string_view, 4> kNames{"ior", "hacc", "flash", "chimera"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
 
 std::string_view to_string(Interface interface) {
   switch (interface) {
@@ -255,6 +338,21 @@ Result<Sizes> parse_sizes(std::string_view text) {
   return fail(Errc::invalid_argument,
               fmt::format("'{}': expected equal, uniform:SPREAD with 0 to 1, or lognormal:DEVIATION with 0 to {}",
                           text::printable(text), kMostDeviation));
+}
+
+Result<std::array<std::uint64_t, 3>> parse_grid(std::string_view text) {
+  std::array<std::uint64_t, 3> grid{};
+  std::string_view rest = text;
+  for (std::size_t i = 0; i < grid.size(); ++i) {
+    const std::size_t cross = i + 1 < grid.size() ? rest.find('x') : rest.size();
+    const auto number = cross == std::string_view::npos ? std::nullopt : text::parse_u64(rest.substr(0, cross));
+    if (!number || *number == 0) {
+      return fail(Errc::invalid_argument, fmt::format("'{}': expected three numbers like 64x64x128", text::printable(text)));
+    }
+    grid[i] = *number;
+    rest.remove_prefix(std::min(rest.size(), cross + 1));
+  }
+  return grid;
 }
 
 std::string to_string(const Sizes& sizes) {

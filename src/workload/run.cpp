@@ -47,7 +47,7 @@ class Process {
   Result<std::vector<Phase>> run() {
     std::vector<Phase> phases;
     const auto add = [this, &phases](std::uint32_t repetition, bool write) -> Result<void> {
-      IEZ_TRY(const Measured measured, phase(write));
+      IEZ_TRY(const Measured measured, has_arrays(pattern_) ? phase_of_arrays(write) : phase(write));
       IEZ_TRY(const std::vector<double> all, ranks_.gather(measured.values()));
       if (ranks_.rank() == 0) phases.push_back(summed(all, repetition, write));
       return {};
@@ -67,9 +67,15 @@ class Process {
  private:
   // Every file by the first of its processes.
   Result<void> remove_files(bool must_exist) {
-    if (pattern_.file_per_process || ranks_.rank() == 0) {
-      const std::string name = file_name(pattern_, file_of(pattern_, ranks_.rank()));
+    const auto remove = [this, must_exist](std::uint32_t file) -> Result<void> {
+      const std::string name = file_name(pattern_, file);
       if (::unlink(name.c_str()) != 0 && (must_exist || errno != ENOENT)) return fail_errno(errno, text::printable(name));
+      return {};
+    };
+    if (pattern_.file_per_process) {
+      IEZ_CHECK(remove(ranks_.rank()));
+    } else if (ranks_.rank() == 0) {
+      for (std::uint32_t file = 0; file < file_count(pattern_); ++file) IEZ_CHECK(remove(file));
     }
     return ranks_.barrier();
   }
@@ -81,6 +87,7 @@ class Process {
                     .create = true,
                     .size = file_size(pattern_, file).count,
                     .drop_cache = options_.drop_cache};
+    if (has_arrays(pattern_)) opening.arrays = arrays_of(pattern_);
     if (write && pattern_.kind == Kind::hacc && pattern_.interface == Interface::posix) {
       if (pattern_.file_per_process || ranks_.rank() == 0) {
         IEZ_TRY(const auto created, opener_.open(opening));
@@ -104,11 +111,7 @@ class Process {
     }
     if (options_.collective && !pattern_.file_per_process) IEZ_CHECK(pad(pieces));
     buffer_.resize(longest);
-    IEZ_CHECK(ranks_.barrier());
-    if (!options_.meet.empty()) {
-      if (ranks_.rank() == 0) IEZ_CHECK(meeting_.meet());
-      IEZ_CHECK(ranks_.barrier());
-    }
+    IEZ_CHECK(meet());
     const auto start = Clock::now();
     IEZ_TRY(const auto file, open(number, write));
     measured.open_s = seconds_since(start);
@@ -130,6 +133,61 @@ class Process {
     measured.close_s = seconds_since(closing);
     measured.end_s = seconds_since(start);
     return measured;
+  }
+
+  // All processes, and other workloads.
+  Result<void> meet() {
+    IEZ_CHECK(ranks_.barrier());
+    if (options_.meet.empty()) return {};
+    if (ranks_.rank() == 0) IEZ_CHECK(meeting_.meet());
+    return ranks_.barrier();
+  }
+
+  // File after file.
+  Result<Measured> phase_of_arrays(bool write) {
+    const std::uint32_t whose = write ? ranks_.rank() : read_of(pattern_, ranks_.rank());
+    const std::vector<ArrayPart> parts = array_parts(pattern_, whose);
+    Measured measured;
+    std::vector<std::vector<std::byte>> buffers;
+    for (const ArrayPart& part : parts) {
+      if (buffers.size() <= part.buffer) buffers.resize(part.buffer + 1);
+      buffers[part.buffer].resize(part.memory.all() * part.element);
+    }
+    for (std::uint32_t number = 0; number < file_count(pattern_); ++number) {
+      if (write) {
+        for (const ArrayPart& part : parts) fill_part(part, number, buffers[part.buffer]);
+      }
+      IEZ_CHECK(number == 0 ? meet() : ranks_.barrier());
+      const auto start = Clock::now();
+      IEZ_TRY(const auto file, open(number, write));
+      measured.open_s += seconds_since(start);
+      const auto transfers = Clock::now();
+      for (const ArrayPart& part : parts) {
+        measured.bytes += static_cast<double>(part.bytes());
+        IEZ_CHECK(write ? file->write_array(part, buffers[part.buffer]) : file->read_array(part, buffers[part.buffer]));
+      }
+      if (write && options_.sync) IEZ_CHECK(file->sync());
+      measured.transfer_s += seconds_since(transfers);
+      const auto closing = Clock::now();
+      IEZ_CHECK(file->close());
+      measured.close_s += seconds_since(closing);
+      measured.end_s += seconds_since(start);
+      if (write || !options_.verify) continue;
+      for (const ArrayPart& part : parts) compare_part(part, number, buffers[part.buffer], measured);
+    }
+    return measured;
+  }
+
+  void fill_part(const ArrayPart& part, std::uint32_t file, std::span<std::byte> memory) const {
+    each_run(part, [this, file, memory](std::uint64_t offset, std::uint64_t at, std::uint64_t bytes) {
+      fill(memory.subspan(at, bytes), pattern_.seed, file, offset);
+    });
+  }
+
+  void compare_part(const ArrayPart& part, std::uint32_t file, std::span<const std::byte> memory, Measured& measured) const {
+    each_run(part, [this, file, memory, &measured](std::uint64_t offset, std::uint64_t at, std::uint64_t bytes) {
+      compare(memory.subspan(at, bytes), file, offset, measured);
+    });
   }
 
   // Collective calls need all processes each time: who has fewer pieces makes empty ones.
@@ -177,7 +235,52 @@ class Process {
   std::vector<std::byte> buffer_;
 };
 
+// Calls take(offset, data) for each run of bytes of the file, through a buffer.
+template <typename Take>
+Result<void> in_runs(const ArrayPart& part, const Take& take) {
+  BoxRuns runs(part.file);
+  std::uint64_t at = 0;
+  std::uint64_t length = 0;
+  std::vector<std::byte> buffer;
+  while (runs.next(at, length)) {
+    buffer.resize(length * part.element);
+    IEZ_CHECK(take(part.offset + (at * part.element), std::span(buffer)));
+  }
+  return {};
+}
+
 }  // namespace
+
+Result<void> File::write_array(const ArrayPart& part, std::span<const std::byte> memory) {
+  std::vector<std::byte> packed;
+  packed.reserve(part.bytes());
+  each_run(part, [&packed, memory](std::uint64_t, std::uint64_t at, std::uint64_t bytes) {
+    const auto piece = memory.subspan(at, bytes);
+    packed.insert(packed.end(), piece.begin(), piece.end());
+  });
+  std::size_t done = 0;
+  return in_runs(part, [this, &packed, &done](std::uint64_t offset, std::span<std::byte> data) -> Result<void> {
+    done += data.size();
+    return write(offset, std::span(packed).subspan(done - data.size(), data.size()));
+  });
+}
+
+Result<void> File::read_array(const ArrayPart& part, std::span<std::byte> memory) {
+  std::vector<std::byte> packed;
+  packed.reserve(part.bytes());
+  const auto take = [this, &packed](std::uint64_t offset, std::span<std::byte> data) -> Result<void> {
+    IEZ_CHECK(read(offset, data));
+    packed.insert(packed.end(), data.begin(), data.end());
+    return {};
+  };
+  IEZ_CHECK(in_runs(part, take));
+  std::size_t done = 0;
+  each_run(part, [&packed, &done, memory](std::uint64_t, std::uint64_t at, std::uint64_t bytes) {
+    std::copy_n(packed.begin() + static_cast<std::ptrdiff_t>(done), bytes, memory.begin() + static_cast<std::ptrdiff_t>(at));
+    done += bytes;
+  });
+  return {};
+}
 
 Result<std::vector<Phase>> run_rank(const Options& options, Ranks& ranks, FileOpener& opener, Talk talk) {
   return Process(options, ranks, opener, talk).run();

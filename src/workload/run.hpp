@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "workload/arrays.hpp"
 #include "workload/options.hpp"
 
 namespace iez::workload {
@@ -32,6 +33,9 @@ class File {
   // An empty span takes part in a collective call, and moves nothing.
   [[nodiscard]] virtual Result<void> write(std::uint64_t offset, std::span<const std::byte> data) = 0;
   [[nodiscard]] virtual Result<void> read(std::uint64_t offset, std::span<std::byte> data) = 0;
+  // Part of an array. Unless an interface knows better: a write() or read() for each run of bytes.
+  [[nodiscard]] virtual Result<void> write_array(const ArrayPart& part, std::span<const std::byte> memory);
+  [[nodiscard]] virtual Result<void> read_array(const ArrayPart& part, std::span<std::byte> memory);
   [[nodiscard]] virtual Result<void> sync() = 0;
   [[nodiscard]] virtual Result<void> close() = 0;
 };
@@ -44,6 +48,7 @@ struct Opening {
   bool create = true;   // with write: of HACC-IO's processes only the first creates
   std::uint64_t size = 0;
   bool drop_cache = false;
+  std::vector<Array> arrays;  // that it holds, if it is written by arrays
 };
 
 class FileOpener {
@@ -52,7 +57,8 @@ class FileOpener {
   [[nodiscard]] virtual Result<std::unique_ptr<File>> open(const Opening& opening) = 0;
 };
 
-// Of all processes: from the first open to the last close; each part is that of the slowest.
+// Of all processes: from the first open to the last close; each part is that of the slowest. Of arrays the making and comparing
+// of bytes is not counted, and of several files the times are summed.
 struct Phase {
   bool write = false;
   std::uint32_t repetition = 0;

@@ -28,7 +28,8 @@ COMMANDS = (("status",), ("top",), ("layout",), ("layout", "show"), ("layout", "
             ("contention",), ("advise",), ("tune",), ("trace",), ("trace", "show"), ("trace", "merge"), ("trace", "export"), ("trace", "import"),
             ("forecast",), ("forecast", "series"), ("forecast", "run"), ("sim",), ("sim", "run"), ("sim", "compare"), ("sim", "list"),
             ("sim", "show"), ("lab",), ("lab", "up"), ("lab", "down"), ("lab", "status"), ("lab", "exec"), ("lab", "df"), ("lab", "fault"),
-            ("collective",), ("collective", "explain"), ("workload",), ("workload", "ior"), ("workload", "hacc"), ("demo",), ("repro",), ("inject",), ("serve",), ("token",),
+            ("collective",), ("collective", "explain"),
+            ("workload",), ("workload", "ior"), ("workload", "hacc"), ("workload", "flash"), ("workload", "chimera"), ("demo",), ("repro",), ("inject",), ("serve",), ("token",),
             ("agent",), ("agent", "watch"), ("keys",), ("keys", "init"), ("keys", "add"), ("keys", "list"), ("keys", "show"), ("bench",),
             ("completion",), ("help",))
 # Each prints data, and nothing on stderr.

@@ -91,6 +91,37 @@ class Workload(FolderCase):
         self.run_workload("ior", "-o", "v", "-F", "-n", 6, "-b", "1M", "-t", "64K", "--sizes", "lognormal:1", "-k")
         self.assertEqual([path.stat().st_size for path in sorted(self.folder.glob("v.*"))], sizes)
 
+    def test_flash(self):
+        told = self.answer("flash", "ck", "-a", "POSIX", "-n", 3, "--blocks", 2, "-k", "--verify", "-C")
+        self.assertEqual(self.names(), ["ck_chk_0001"])
+        self.assertEqual((self.folder / "ck_chk_0001").stat().st_size, 24 * 3 * 2 * 512 * 8)
+        self.assertEqual((told["workload"], told["files"], told["bytes"], told["wrong_bytes"]), ("flash", 1, 24 * 3 * 2 * 4096, 0))
+
+    def test_chimera(self):
+        told = self.answer("chimera", "cc", "-a", "POSIX", "-n", 3, "--grid", "9x5x7", "--files", 2, "--arrays", 3, "-k", "--verify", "-C")
+        self.assertEqual(self.names(), ["cc-restart-01", "cc-restart-02"])
+        self.assertEqual({path.stat().st_size for path in self.folder.iterdir()}, {3 * 9 * 5 * 7 * 8})
+        self.assertEqual((told["files"], told["bytes"], told["wrong_bytes"]), (2, 2 * 3 * 9 * 5 * 7 * 8, 0))
+        os.truncate(self.folder / "cc-restart-02", 100)
+        self.assertIn("cc-restart-02", self.run_workload("chimera", "cc", "-a", "POSIX", "-n", 3, "--grid", "9x5x7", "--files", 2,
+                                                         "--arrays", 3, "-r", status=1).stderr)
+
+    def test_a_view_makes_the_same_file(self):
+        pieces = ("-n", 4, "-b", "6K", "-t", "2K", "-s", 5, "-k")
+        self.run_workload("ior", "-o", "pieces", *pieces)
+        self.run_workload("ior", "-o", "view", "-U", "--verify", *pieces)
+        self.assertEqual((self.folder / "pieces").read_bytes(), (self.folder / "view").read_bytes())
+
+    def test_a_changed_byte_of_an_array_is_found(self):
+        self.run_workload("chimera", "cc", "-a", "POSIX", "-n", 2, "--grid", "4x4x4", "--files", 1, "-k", "-w")
+        with open(self.folder / "cc-restart-01", "r+b") as file:
+            file.seek(777)
+            byte = file.read(1)
+            file.seek(777)
+            file.write(bytes([byte[0] ^ 1]))
+        result = self.run_workload("chimera", "cc", "-a", "POSIX", "-n", 2, "--grid", "4x4x4", "--files", 1, "-r", "--verify", status=1)
+        self.assertIn("cc-restart-01: byte 777 is", result.stderr)
+
     def test_a_changed_byte_is_found(self):
         self.run_workload("ior", "-o", "out", "-F", "-n", 3, "-k", "-w")
         with open(self.folder / "out.00000001", "r+b") as file:
@@ -114,6 +145,10 @@ class Workload(FolderCase):
         self.assertIn("none/out.0000000", result.stderr)
         for words, part in ((("ior", "-o", "x", "-b", "10", "-t", "3"), "-b 10"), (("ior", "-o", "x", "-n", 0), "processes"),
                             (("ior", "-o", "x", "-c"), "-c"), (("ior", "-o", "x", "--sizes", "zipf"), "expected equal"),
+                            (("ior", "-o", "x", "-F", "--view"), "--view: not with -F"),
+                            (("flash", "x", "-a", "POSIX", "--blocks", 0), "--blocks 0"),
+                            (("chimera", "x", "-a", "POSIX", "--grid", "8x8"), "three numbers like"),
+                            (("chimera", "x", "-a", "POSIX", "--grid", "2x8x8", "-n", 7), "2 elements on 7 processes"),
                             (("hacc", 0, "x"), "particles"), (("rank", "file=x"), "iez workload")):
             with self.subTest(words=words):
                 self.assertIn(part, self.run_workload(*words, status=2).stderr)
@@ -175,6 +210,14 @@ class Workload(FolderCase):
         shared = self.answer("ior", "-a", interface, "-o", "shared", "-n", 3, "-s", 3, "--mpi", flavour, "--verify", "-C", "-k")
         self.assertEqual((shared["ranks"], shared["wrong_bytes"], shared["interface"]), (3, 0, interface))
         self.answer("ior", "-a", interface, "-o", "collective", "-n", 3, "-c", "--sizes", "uniform:0.5", "--mpi", flavour, "--verify")
+        for more in ((), ("-c",)):
+            self.answer("ior", "-a", interface, "-o", "view", "-n", 3, "-b", "5K", "-t", "1K", "-s", 7, "-U", *more, "--mpi", flavour, "--verify",
+                        "-C")
+        for more in ((), ("--independent",)):
+            flash = self.answer("flash", "ck", "-a", interface, "-n", 3, "--blocks", 2, "--mpi", flavour, "--verify", "-C", *more)
+            chimera = self.answer("chimera", "cc", "-a", interface, "-n", 3, "--grid", "6x5x4", "--files", 2, "--mpi", flavour, "--verify",
+                                  "-C", *more)
+            self.assertEqual((flash["interface"], flash["wrong_bytes"], chimera["wrong_bytes"]), (interface, 0, 0))
         self.answer("ior", "-a", interface, "-o", "each", "-F", "-n", 3, "--mpi", flavour, "--verify", "-k")
         self.assertEqual(self.names(), [*(f"each.{i:08}" for i in range(3)), "shared"])
 
@@ -187,6 +230,9 @@ class Workload(FolderCase):
                 # the same bytes as by POSIX
                 self.run_workload("ior", "-o", "posix", "-n", 3, "-s", 3, "-k")
                 self.assertEqual((self.folder / "posix").read_bytes(), (self.folder / "shared").read_bytes())
+                for interface in ("POSIX", "MPIIO"):
+                    self.run_workload("flash", interface, "-a", interface, "-n", 3, "--blocks", 2, "-k", "--mpi", flavour)
+                self.assertEqual((self.folder / "POSIX_chk_0001").read_bytes(), (self.folder / "MPIIO_chk_0001").read_bytes())
                 for path in self.folder.iterdir():
                     path.unlink()
 

@@ -1,0 +1,356 @@
+#!/usr/bin/env python3
+"""MPI-IO with libiez-mpi-FLAVOUR.so in the program and without it, under Open MPI and MPICH: every byte, count, pointer and error.
+
+The programs are those of tests/collective. What an MPI does wrong by itself is left out where its own code runs, and named here.
+"""
+
+import contextlib
+import errno
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import unittest
+
+from folder_case import FolderCase
+
+PROGRAMS = pathlib.Path(os.environ["IEZ_COLLECTIVE_PROGRAMS"])
+IEZ = os.environ["IEZ"]
+LONG = os.environ.get("IEZ_LONG") == "1"
+MIB = 1 << 20
+FLAVOURS = ("openmpi", "mpich")
+
+# What the oracle must not draw where the MPI's own code does the work (kinds of tests/collective/kinds.hpp).
+# ROMIO 3.2 in Open MPI 4.1 and in MPICH 4.0: fills holes with what its buffer held; tells full counts at the end of the file and leaves
+# the pointer; ignores where a contiguous type of memory starts, and bounds that overlap; flattens pairs as if they had no hole.
+ROMIO = ["zeros", "eof", "shifted", "transpose", "pairs", "far", "big"]
+WRONG = {
+    # No nonblocking collectives at all: they jump to 0. Split collectives of 0 bytes tell the count of an earlier one.
+    ("openmpi", "romio321"): [*ROMIO, "nonblocking", "split", "mixed", "threads"],
+    # Collective reads: what lies behind the end of a process that starts last comes as zeros. MPI_File_preallocate does not return.
+    # Counts at the end of the file are those asked for.
+    ("openmpi", "ompio"): ["eof", "overlap", "size", "far", "threads"],
+    # Two threads in collective calls on two files wait for each other for ever.
+    ("mpich", "romio"): [*ROMIO, "threads"],
+}
+# With the library these calls are the MPI's as before: the oracle leaves them alone where it is strict about everything else.
+NOT_OURS = ["independent", "own_nonblocking", "mixed"]
+
+
+def library(flavour):
+    return os.environ.get(f"IEZ_MPI_{flavour.upper()}")
+
+
+def program(name, flavour):
+    return PROGRAMS / f"collective_{name}_{flavour}"
+
+
+def has(name, flavour):
+    return program(name, flavour).exists() and shutil.which(f"mpirun.{flavour}") is not None
+
+
+def variants():
+    for flavour in FLAVOURS:
+        if has("oracle", flavour):
+            yield from ((flavour, io) for of, io in WRONG if of == flavour)
+
+
+def environment(**more):
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("IEZ", "LD_PRELOAD", "OMPI_", "PMI", "SLURM_"))}
+    # Waiting processes give way: there are more of them than processors.
+    return {**kept, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_mpi_yield_when_idle": "1",
+            "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_btl_base_warn_component_unused": "0", **more}
+
+
+class Outcome:
+    def __init__(self, status, out, err):
+        self.status, self.out, self.err = status, out, err
+
+    def rows(self, step=None):
+        rows = [json.loads(line) for line in self.out.splitlines() if line.startswith("{")]
+        return [row for row in rows if step is None or row.get("step") == step]
+
+
+class Case(FolderCase):
+    def setUp(self):
+        # In memory, where there is such a place.
+        shared = pathlib.Path("/dev/shm")
+        folder = tempfile.TemporaryDirectory(dir=shared if os.access(shared, os.W_OK) else None)
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def run_ranks(self, flavour, ranks, command, io=None, with_library=False, hints="", wrapper=(), seconds=120):
+        """Ends within the time, or the test fails."""
+        words = [*wrapper, f"mpirun.{flavour}", "-n", str(ranks)]
+        if io and flavour == "openmpi":
+            words += ["--mca", "io", io]
+        # Into the ranks alone, not into the launcher.
+        words += ["env", f"IEZ_COLLECTIVE={hints}", f"IEZ_COLLECTIVE_COUNTERS={self.folder / 'counters'}"]
+        if with_library:
+            words.append(f"LD_PRELOAD={library(flavour)}")
+        words += map(str, command)
+        with subprocess.Popen(words, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True,
+                              start_new_session=True) as process:
+            try:
+                out, err = process.communicate(timeout=seconds)
+            except subprocess.TimeoutExpired:
+                process.send_signal(signal.SIGTERM)  # the launcher ends its processes
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.communicate(timeout=10)
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                self.fail(f"not done in {seconds} s: {' '.join(words)}")
+        return Outcome(process.returncode, out, err)
+
+    def succeed(self, *arguments, **options):
+        outcome = self.run_ranks(*arguments, **options)
+        self.assertEqual(outcome.status, 0, f"{arguments}\n{outcome.out}{outcome.err}"[:4000])
+        return outcome
+
+    def require_library(self, flavour):
+        if not library(flavour) or not has("oracle", flavour):
+            self.skipTest(f"no {flavour}")
+
+    def serves(self, flavour):
+        """Whether the library does collective calls itself; it says so in its counters."""
+        counters = self.folder / "counters"
+        counters.unlink(missing_ok=True)
+        self.succeed(flavour, 2, [program("faults", flavour), "write", self.folder / "probe", 8192, 1024], with_library=True,
+                     hints="iez_mode=collective")
+        served = counters.exists() and counters.stat().st_size > 0
+        counters.unlink(missing_ok=True)
+        (self.folder / "probe").unlink()
+        return served
+
+    def require_service(self, flavour):
+        self.require_library(flavour)
+        if not self.serves(flavour):
+            self.skipTest("the library passes collective calls on")
+
+
+class Oracle(Case):
+    def oracle(self, flavour, ranks, rounds, without, seed=1, **options):
+        kinds = ",".join(["all", *(f"-{kind}" for kind in without)])
+        outcome = self.succeed(flavour, ranks, [program("oracle", flavour), "--seed", seed, "--rounds", rounds, "--kinds", kinds, "--dir",
+                                                self.folder, "--timeout", 100], seconds=600, **options)
+        self.assertIn(f"{ranks} ranks", outcome.out)
+
+    def ranks(self, flavour):
+        # MPICH polls while it waits: more processes than processors take very long.
+        quick = {1: 10, 2: 20, 5: 12} if flavour == "openmpi" else {1: 10, 2: 12}
+        many = {1: 100, 2: 200, 3: 200, 7: 100, 16: 40, 33: 15, 64: 6} if flavour == "openmpi" else {1: 100, 2: 150, 3: 60}
+        return (many if LONG else quick).items()
+
+    def test_plain(self):
+        """The oracle itself is right: all MPIs agree with it."""
+        for flavour, io in variants():
+            for ranks, rounds in self.ranks(flavour):
+                with self.subTest(flavour=flavour, io=io, ranks=ranks):
+                    self.oracle(flavour, ranks, rounds // 2, WRONG[flavour, io], io=io)
+
+    def test_with_library(self):
+        for flavour, io in variants():
+            if library(flavour):
+                for ranks, rounds in self.ranks(flavour):
+                    with self.subTest(flavour=flavour, io=io, ranks=ranks):
+                        self.oracle(flavour, ranks, rounds // 2, WRONG[flavour, io], seed=2, io=io, with_library=True)
+
+    def test_strict(self):
+        """What the library does itself is right where the MPI is not."""
+        for flavour in FLAVOURS:
+            with self.subTest(flavour=flavour):
+                self.require_service(flavour)
+                # The size of a file is still set by the MPI; so are files opened.
+                without = [*NOT_OURS, *(["size"] if flavour == "openmpi" else ["threads"])]
+                for ranks, rounds in self.ranks(flavour):
+                    self.oracle(flavour, ranks, rounds, without, seed=3, with_library=True, hints="iez_mode=collective")
+
+    def test_switched_off(self):
+        for flavour, io in variants():
+            if library(flavour):
+                with self.subTest(flavour=flavour, io=io):
+                    self.oracle(flavour, 2, 5, WRONG[flavour, io], seed=4, io=io, with_library=True, hints="iez_mode=off")
+
+
+class Programs(Case):
+    def both(self, name, flavour, ranks):
+        """The bytes of the file that a program makes, without and with the library."""
+        files = []
+        for with_library in (False, True):
+            file = self.folder / f"{name}.{flavour}.{with_library}"
+            self.succeed(flavour, ranks, [program(name, flavour), file], with_library=with_library)
+            files.append(file.read_bytes())
+        return files
+
+    def test_fortran(self):
+        for flavour in FLAVOURS:
+            if has("fortran", flavour) and library(flavour):
+                for ranks in (1, 3):
+                    with self.subTest(flavour=flavour, ranks=ranks):
+                        plain, ours = self.both("fortran", flavour, ranks)
+                        self.assertEqual(len(plain), len(ours))
+
+    def test_libraries(self):
+        seen = 0
+        for flavour in FLAVOURS:
+            for name in ("hdf5", "pnetcdf"):
+                if has(name, flavour) and library(flavour):
+                    seen += 1
+                    for ranks in (1, 4):
+                        with self.subTest(flavour=flavour, name=name, ranks=ranks):
+                            plain, ours = self.both(name, flavour, ranks)
+                            self.assertTrue(plain == ours, "the bytes differ")
+        if seen == 0:
+            self.skipTest("neither HDF5 nor PnetCDF for these MPIs")
+
+    def test_workload(self):
+        for flavour in FLAVOURS:
+            self.workload(flavour, "MPIIO")
+        if has("hdf5", "openmpi"):
+            self.workload("openmpi", "HDF5")
+
+    def workload(self, flavour, interface):
+        for with_library in (False, bool(library(flavour))):
+            with self.subTest(flavour=flavour, interface=interface, with_library=with_library):
+                outcome = self.succeed(flavour, 3, [IEZ, "workload", "ior", "-a", interface, "-c", "-o", self.folder / "out", "-b", "64K", "-t",
+                                                    "16K", "-s", 4, "-C", "--verify", "--json"], with_library=with_library)
+                self.assertEqual(json.loads(outcome.out)["wrong_bytes"], 0)
+
+
+class Faults(Case):
+    def faults(self, flavour, case, ranks=4, total=4 * 65536, block=1024, folder=None, **options):
+        return self.run_ranks(flavour, ranks, [program("faults", flavour), case, (folder or self.folder) / case, total // ranks, block],
+                              seconds=60, **options)
+
+    def agreed(self, outcome, step, ranks):
+        """The class of the error that all processes were told of."""
+        rows = outcome.rows(step)
+        self.assertEqual(len(rows), ranks, outcome.out + outcome.err)
+        classes = {row["class"] for row in rows}
+        self.assertEqual(len(classes), 1, rows)
+        return classes.pop()
+
+    def told_truth(self, outcome, step, most):
+        told = sum(row["bytes"] for row in outcome.rows(step))
+        right = next(row["right"] for row in outcome.rows() if "right" in row)
+        self.assertLessEqual(told, right)
+        self.assertLessEqual(told, most)
+        return told
+
+    def small_disk(self):
+        """Mounts 24 MiB of memory on a folder for what is started, and nobody else."""
+        folder = self.folder / "small"
+        folder.mkdir(exist_ok=True)
+        user = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
+        wrapper = ["unshare", *user, "--mount", "sh", "-c", 'mount -t tmpfs -o size=24m none "$0" && exec "$@"', str(folder)]
+        if not shutil.which("unshare") or subprocess.run([*wrapper, "true"], capture_output=True, check=False, timeout=60).returncode != 0:
+            self.skipTest("no mount of its own for a test")
+        return wrapper, folder
+
+    def test_disk_full(self):
+        for flavour in FLAVOURS:
+            for when, total in (("early", 64 * MIB), ("late", 26 * MIB)):
+                with self.subTest(flavour=flavour, when=when):
+                    self.require_service(flavour)
+                    wrapper, folder = self.small_disk()
+                    ranks = 4 if flavour == "openmpi" else 2
+                    outcome = self.faults(flavour, "write", ranks=ranks, total=total, block=4096, folder=folder, wrapper=wrapper,
+                                          with_library=True, hints="iez_mode=collective")
+                    self.assertEqual(self.agreed(outcome, "write_all", ranks), "no_space")
+                    told = self.told_truth(outcome, "write_all", 24 * MIB)
+                    if when == "late":
+                        self.assertGreater(told, 12 * MIB)
+
+    @contextlib.contextmanager
+    def faulty(self, access, code, start, end):
+        if not os.access("/dev/fuse", os.R_OK | os.W_OK):
+            self.skipTest("no FUSE")
+        root, mount = (pathlib.Path(tempfile.mkdtemp(dir=self.folder)) for _ in range(2))
+        server = subprocess.Popen([PROGRAMS / "collective_faulty_fs", root, mount, access, str(code), str(start), str(end)])
+        try:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                while not os.path.ismount(mount):
+                    self.assertIsNone(server.poll(), "the file system did not start")
+                    with contextlib.suppress(subprocess.TimeoutExpired):
+                        server.wait(timeout=0.02)
+            yield mount
+        finally:
+            subprocess.run(["fusermount3", "-u", "-z", mount], check=False, timeout=60)
+            server.wait(timeout=60)
+
+    def test_failing_disk(self):
+        for flavour in FLAVOURS:
+            for access in ("write", "read"):
+                with self.subTest(flavour=flavour, access=access):
+                    self.require_service(flavour)
+                    ranks = 4 if flavour == "openmpi" else 2
+                    with self.faulty(access, errno.EIO, MIB, MIB + 1) as mount:
+                        outcome = self.faults(flavour, access, ranks=ranks, total=4 * MIB, block=4096, folder=mount, with_library=True,
+                                              hints="iez_mode=collective")
+                    self.assertEqual(self.agreed(outcome, f"{access}_all", ranks), "io")
+                    if access == "write":
+                        self.told_truth(outcome, "write_all", 4 * MIB - 1)
+
+    def test_faulty_file_system_itself(self):
+        """It fails what it should, and nothing else."""
+        with self.faulty("write", errno.EIO, 5000, 6000) as mount:
+            with open(mount / "file", "wb", buffering=0) as file:
+                self.assertEqual(os.pwrite(file.fileno(), bytes(5000), 0), 5000)
+                self.assertRaises(OSError, os.pwrite, file.fileno(), b"x", 5999)
+                self.assertEqual(os.pwrite(file.fileno(), b"x", 6000), 1)
+            self.assertEqual((mount / "file").stat().st_size, 6001)
+
+    def test_killed(self):
+        """The job ends, as it does without the library."""
+        for flavour in FLAVOURS:
+            if not has("faults", flavour):
+                continue
+            for with_library in (False, True):
+                with self.subTest(flavour=flavour, with_library=with_library):
+                    if with_library:
+                        self.require_library(flavour)
+                    outcome = self.faults(flavour, "killed", ranks=3, with_library=with_library)
+                    self.assertNotEqual(outcome.status, 0)
+                    self.assertEqual(outcome.rows("survived"), [])
+
+    def test_signals(self):
+        for flavour in FLAVOURS:
+            if not has("faults", flavour):
+                continue
+            for with_library in (False, True):
+                with self.subTest(flavour=flavour, with_library=with_library):
+                    if with_library:
+                        self.require_library(flavour)
+                    ranks = 4 if flavour == "openmpi" else 2
+                    outcome = self.faults(flavour, "signals", ranks=ranks, with_library=with_library)
+                    self.assertEqual(outcome.status, 0, outcome.out + outcome.err)
+                    self.assertEqual(self.agreed(outcome, "signals", ranks), "success")
+                    self.assertEqual(outcome.rows("wrong_data"), [])
+                    self.assertIn({"right": 4 * 65536}, outcome.rows())
+
+    def test_bad_arguments(self):
+        for flavour in FLAVOURS:
+            for case in ("bad_count", "bad_type", "null_type"):
+                with self.subTest(flavour=flavour, case=case):
+                    self.require_service(flavour)
+                    ranks = 4 if flavour == "openmpi" else 2
+                    outcome = self.faults(flavour, case, ranks=ranks, with_library=True, hints="iez_mode=collective")
+                    self.assertEqual(outcome.status, 0, outcome.out + outcome.err)
+                    self.assertEqual(self.agreed(outcome, "bad", ranks), "count" if case == "bad_count" else "type")
+                    self.assertEqual(self.agreed(outcome, "write_all", ranks), "success")
+                    self.assertIn({"right": 4 * 65536}, outcome.rows())
+
+    def test_write_to_a_file_open_for_reading(self):
+        for flavour in FLAVOURS:
+            with self.subTest(flavour=flavour):
+                self.require_service(flavour)
+                outcome = self.faults(flavour, "read_only", ranks=2, with_library=True, hints="iez_mode=collective")
+                self.assertIn(self.agreed(outcome, "write_all", 2), ("read_only", "access", "amode"))
+                self.assertEqual(sum(row["bytes"] for row in outcome.rows("write_all")), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
