@@ -1,4 +1,4 @@
-// libiez-mpi-FLAVOUR.so: MPI_File_open, in C and Fortran, for one MPI.
+// libiez-mpi-FLAVOUR.so: MPI_File_open, for one MPI.
 //
 // A file that the plan knows is made by rank 0 of the communicator before any rank opens it: one create with the layout, be the
 // MPI one whose ranks would all create. The next MPI_File_open in line then does what it always does, with the arguments as they
@@ -11,7 +11,6 @@
 
 #include <cerrno>
 #include <climits>
-#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 
@@ -90,53 +89,6 @@ void end(const Opening& opening, int result) {
   errno = keep;
 }
 
-using FortranOpen = void (*)(MPI_Fint*, const char*, MPI_Fint*, MPI_Fint*, MPI_Fint*, MPI_Fint*, std::size_t);
-using CommOfFortran = MPI_Comm (*)(MPI_Fint);
-using InfoOfFortran = MPI_Info (*)(MPI_Fint);
-
-MPI_Comm communicator_of(MPI_Fint number) {
-#ifdef MPI_Comm_f2c
-  return MPI_Comm_f2c(number);
-#else
-  const auto convert = next<CommOfFortran>("MPI_Comm_f2c");
-  return convert == nullptr ? MPI_COMM_NULL : convert(number);
-#endif
-}
-
-MPI_Info info_of(MPI_Fint number) {
-#ifdef MPI_Info_f2c
-  return MPI_Info_f2c(number);
-#else
-  const auto convert = next<InfoOfFortran>("MPI_Info_f2c");
-  return convert == nullptr ? MPI_INFO_NULL : convert(number);
-#endif
-}
-
-// Fortran fills names up with blanks.
-void fortran_open(const char* symbol, MPI_Fint* comm, const char* name, MPI_Fint* mode, MPI_Fint* info, MPI_Fint* file,
-                  MPI_Fint* error, std::size_t length) {
-  const auto open = next<FortranOpen>(symbol);
-  if (open == nullptr) {
-    *error = MPI_ERR_UNSUPPORTED_OPERATION;
-    return;
-  }
-  char path[PATH_MAX];
-  std::size_t size = length;
-  while (size > 0 && name[size - 1] == ' ') --size;
-  Opening opening{.note = {}, .caller_errno = errno};
-  const MPI_Comm communicator = communicator_of(*comm);
-  if (size < sizeof path && communicator != MPI_COMM_NULL) {
-    std::memcpy(path, name, size);
-    path[size] = '\0';
-    opening = begin(communicator, path, *mode, info_of(*info));
-  }
-  open(comm, name, mode, info, file, error, length);
-  end(opening, *error);
-  if (*error == MPI_SUCCESS && opening.note.path != nullptr) {
-    iez::preload::remember(iez::preload::file_of(*file), communicator, opening.note.path, *mode, info_of(*info));
-  }
-}
-
 }  // namespace
 
 extern "C" {
@@ -152,16 +104,5 @@ IEZ_EXPORT int MPI_File_open(MPI_Comm comm, const char* filename, int amode, MPI
   }
   return result;
 }
-
-// The four spellings that Fortran compilers make of one name. Open MPI's call PMPI_File_open, so the C name does not see them.
-#define IEZ_FORTRAN_OPEN(symbol)                                                                                            \
-  IEZ_EXPORT void symbol(MPI_Fint* comm, const char* name, MPI_Fint* mode, MPI_Fint* info, MPI_Fint* file, MPI_Fint* error, \
-                         std::size_t length) {                                                                              \
-    fortran_open(#symbol, comm, name, mode, info, file, error, length);                                                     \
-  }
-IEZ_FORTRAN_OPEN(mpi_file_open)
-IEZ_FORTRAN_OPEN(mpi_file_open_)
-IEZ_FORTRAN_OPEN(mpi_file_open__)
-IEZ_FORTRAN_OPEN(MPI_FILE_OPEN)
 
 }  // extern "C"

@@ -91,13 +91,4 @@ void remember(MPI_File file, MPI_Comm comm, const char* path, int mode, MPI_Info
   if (open->team) add_file(file, std::move(open));
 }
 
-MPI_File file_of(MPI_Fint number) {
-#ifdef MPI_File_f2c
-  return MPI_File_f2c(number);
-#else
-  const auto convert = next<MPI_File (*)(MPI_Fint)>("MPI_File_f2c");
-  return convert == nullptr ? MPI_FILE_NULL : convert(number);
-#endif
-}
-
 }  // namespace iez::preload

@@ -45,8 +45,6 @@ struct OpenFile {
 
 // After a file was opened, by all ranks of `comm`.
 void remember(MPI_File file, MPI_Comm comm, const char* path, int mode, MPI_Info info);
-// Of Fortran's number.
-MPI_File file_of(MPI_Fint number);
 
 // Null if the file is not served.
 std::shared_ptr<OpenFile> find_file(MPI_File file);

@@ -1,8 +1,8 @@
 #include "preload/mpi/pending.hpp"
 
 #include <algorithm>
-#include <ctime>
 #include <mutex>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -54,21 +54,20 @@ void forget(Pending* pending) {
   if (std::erase(all, pending) > 0) any.fetch_sub(1);
 }
 #else
+// While a program waits, MPICH does nothing but to call this: what else there is to do for other ranks is done here.
 int poll(void* state, MPI_Status*) {
-  static_cast<Pending*>(state)->complete_if_finished();
+  auto* const pending = static_cast<Pending*>(state);
+  if (!pending->complete_if_finished()) pending->let_others();
   return MPI_SUCCESS;
 }
 
-// Until one of them is complete, as MPICH wants it.
-int wait_for_one(int count, void** states, double, MPI_Status*) {
-  constexpr timespec kWhile{.tv_sec = 0, .tv_nsec = 20'000};
-  while (true) {
-    for (int i = 0; i < count; ++i) {
-      auto* const one = static_cast<Pending*>(states[i]);
-      if (one->is_complete() || one->complete_if_finished()) return MPI_SUCCESS;
-    }
-    ::nanosleep(&kWhile, nullptr);
+// For MPI_Waitall, one request at a time; it will not have a null here.
+int wait(int count, void** states, double, MPI_Status*) {
+  for (int i = 0; i < count; ++i) {
+    auto* const pending = static_cast<Pending*>(states[i]);
+    while (!pending->complete_if_finished()) pending->let_others();
   }
+  return MPI_SUCCESS;
 }
 
 using StartPolled = int (*)(MPI_Grequest_query_function*, MPI_Grequest_free_function*, MPI_Grequest_cancel_function*,
@@ -92,7 +91,7 @@ Pending* Pending::start(const MpiFunctions& mpi, std::function<void()> done, MPI
 #ifdef OPEN_MPI
   const int started = mpi.Grequest_start(query, release, cancel, pending, request);
 #else
-  const int started = start_polled()(query, release, cancel, poll, wait_for_one, pending, request);
+  const int started = start_polled()(query, release, cancel, poll, wait, pending, request);
 #endif
   if (started != MPI_SUCCESS) {
     delete pending;
@@ -112,7 +111,8 @@ void Pending::finish(int result, MPI_Count bytes) {
 }
 
 bool Pending::complete_if_finished() {
-  if (completed_ || !finished_.load(std::memory_order_acquire)) return false;
+  if (completed_) return true;
+  if (!finished_.load(std::memory_order_acquire)) return false;
   completed_ = true;
 #ifdef OPEN_MPI
   forget(this);
@@ -121,6 +121,14 @@ bool Pending::complete_if_finished() {
   mpi_.Grequest_complete(request_);
   return true;
 }
+
+#ifndef OPEN_MPI
+void Pending::let_others() const {
+  int flag = 0;
+  mpi_.Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
+  std::this_thread::yield();
+}
+#endif
 
 int Pending::query(void* state, MPI_Status* status) {
   const auto* const pending = static_cast<Pending*>(state);

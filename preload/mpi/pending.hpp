@@ -28,9 +28,12 @@ class Pending {
   static int query(void* state, MPI_Status* status);
   static int release(void* state);
   static int cancel(void* state, int complete);
-  // Completes the request if it is finished, once.
+  // Completes the request if it is finished. True if it is complete.
   bool complete_if_finished();
-  bool is_complete() const { return completed_; }
+#ifndef OPEN_MPI
+  // Other work of MPI, and the worker.
+  void let_others() const;
+#endif
 
  private:
   Pending(const MpiFunctions& mpi, std::function<void()> done) : mpi_(mpi), done_(std::move(done)) {}
