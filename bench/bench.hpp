@@ -38,6 +38,8 @@ struct Settings {
   bool quick = false;                              // smaller input: to see that it works, not to compare
   std::string program;                             // this one, to start again
   std::string preload_library;                     // libiez.so; empty: not found
+  std::string openmpi_library;                     // libiez-mpi-openmpi.so; likewise
+  std::string mpich_library;                       // libiez-mpi-mpich.so; likewise
   std::vector<Peer> peers;
 };
 

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "collective.hpp"
 #include "forecast.hpp"
 #include "lab_disks.hpp"
 #include "loop.hpp"
@@ -24,7 +25,10 @@ constexpr std::array kBenches{
     Bench{"preload", "what libiez.so adds to the calls of a program, against other tracers, and its memory", run_preload},
     Bench{"lab", "the disks of a lab, with files spread evenly over them and unevenly", run_lab},
     Bench{"loop", "the closed loop: balance and rates of the demo's cases against Lustre's default, and what its parts cost",
-          run_loop}};
+          run_loop},
+    Bench{"collective",
+          "collective MPI-IO of many processes, with libiez-mpi-*.so, against OMPIO, ROMIO, POSIX and a copy of memory",
+          run_collective}};
 
 }  // namespace
 

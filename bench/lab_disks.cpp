@@ -18,7 +18,7 @@
 #include "input/byte_stream.hpp"
 #include "lustre/layout_file.hpp"
 #include "model/layout.hpp"
-#include "peer.hpp"
+#include "running_lab.hpp"
 #include "temporary_folder.hpp"
 
 namespace iez::bench {
@@ -43,34 +43,6 @@ struct Scale {
 };
 constexpr Scale kQuick{.balanced_mib = 15, .imbalanced_mib = 3};
 
-// A lab that is gone when its owner is.
-class Lab {
- public:
-  static Result<Lab> up(const std::string& program, const std::string& folder) {
-    Lab lab(program, folder + "/lab");
-    IEZ_CHECK(output_of(
-        {program, "lab", "up", "--dir", lab.folder_, "--name", "bench", "--oss", std::to_string(kServers), "--osts",
-         std::to_string(kOstsPerServer), "--clients", std::to_string(kClients), "--rate", "20MB/s", "--ost-size", "1G", "--json"},
-        std::chrono::seconds(60)));
-    return lab;
-  }
-  ~Lab() {
-    if (!folder_.empty())
-      static_cast<void>(output_of({program_, "lab", "down", "--dir", folder_, "--json"}, std::chrono::seconds(60)));
-  }
-  Lab(Lab&& other) noexcept : program_(std::move(other.program_)), folder_(std::exchange(other.folder_, {})) {}
-  Lab& operator=(Lab&&) = delete;
-  Lab(const Lab&) = delete;
-  Lab& operator=(const Lab&) = delete;
-
-  [[nodiscard]] std::string mount(unsigned client) const { return fmt::format("{}/mnt/client{}", folder_, client); }
-
- private:
-  Lab(std::string program, std::string folder) : program_(std::move(program)), folder_(std::move(folder)) {}
-  std::string program_;
-  std::string folder_;
-};
-
 Result<void> write_file(const std::string& path, unsigned mib) {
   const input::UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
   if (fd.get() < 0) return fail_errno(errno, path);
@@ -86,7 +58,7 @@ Result<void> write_file(const std::string& path, unsigned mib) {
 
 // Bytes a second of all writers, each with the OSTs that `osts` gives for its number, until the last byte is on disk.
 template <typename Osts>
-Result<double> measure(const Lab& lab, const std::string& name, unsigned mib, const Osts& osts) {
+Result<double> measure(const RunningLab& lab, const std::string& name, unsigned mib, const Osts& osts) {
   std::vector<std::string> paths;
   paths.reserve(kWriters);
   for (unsigned writer = 0; writer < kWriters; ++writer) {
@@ -134,7 +106,9 @@ Result<std::vector<Figure>> run_lab(const Settings& settings) {
   const Scale scale = settings.quick ? kQuick : Scale{};
   IEZ_TRY(const TemporaryFolder folder, TemporaryFolder::make());
   settings.progress(fmt::format("starting a lab of {} OSTs at 20 MB/s", kOsts));
-  IEZ_TRY(const Lab lab, Lab::up(settings.program, folder.path()));
+  IEZ_TRY(const RunningLab lab, RunningLab::up(settings.program, folder.path(),
+                                               {"--oss", std::to_string(kServers), "--osts", std::to_string(kOstsPerServer),
+                                                "--clients", std::to_string(kClients), "--rate", "20MB/s", "--ost-size", "1G"}));
   settings.progress(fmt::format("{} writers of {} MiB on all OSTs", kWriters, scale.balanced_mib));
   IEZ_TRY(const double balanced, measure(lab, "balanced", scale.balanced_mib, every_ost));
   settings.progress(fmt::format("{} writers of {} MiB on {} OSTs", kWriters, scale.imbalanced_mib, kFewOsts));

@@ -8,8 +8,9 @@
 
 namespace iez::bench {
 
-Result<TemporaryFolder> TemporaryFolder::make() {
-  std::string path = (std::filesystem::temp_directory_path() / "iez-bench-XXXXXX").string();
+Result<TemporaryFolder> TemporaryFolder::make(const std::string& place) {
+  const std::filesystem::path parent = place.empty() ? std::filesystem::temp_directory_path() : std::filesystem::path(place);
+  std::string path = (parent / "iez-bench-XXXXXX").string();
   if (::mkdtemp(path.data()) == nullptr) return fail_errno(errno, path);
   return TemporaryFolder(std::move(path));
 }

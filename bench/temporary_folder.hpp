@@ -1,4 +1,4 @@
-// A folder that goes away with its owner, and all that is in it. In TMPDIR or /tmp.
+// A folder that goes away with its owner, and all that is in it. In TMPDIR or /tmp, unless another place is named.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace iez::bench {
 
 class TemporaryFolder {
  public:
-  [[nodiscard]] static Result<TemporaryFolder> make();
+  [[nodiscard]] static Result<TemporaryFolder> make(const std::string& place = {});
   ~TemporaryFolder();
   TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
   TemporaryFolder& operator=(TemporaryFolder&&) = delete;

@@ -119,6 +119,8 @@ Result<void> run_bench(const BenchOptions& options, Context& context) {
                                    .quick = options.quick,
                                    .program = std::filesystem::read_symlink("/proc/self/exe", ignored).string(),
                                    .preload_library = find_preload_library().value_or(""),
+                                   .openmpi_library = find_mpi_library("openmpi").value_or(""),
+                                   .mpich_library = find_mpi_library("mpich").value_or(""),
                                    .peers = peers};
     auto figures = known->run(settings);
     if (!figures) return with_context(std::move(figures).error(), known->name);

@@ -51,7 +51,7 @@ Session::Session(const Setup& setup) : setup_(setup), common_(setup.seed), model
   MPI_Comm_size(setup_.comm, &ranks_);
   positions_.assign(static_cast<std::size_t>(ranks_), 0);
   big_ = has(Kind::big) && common_.chance(0.15);
-  span_ = big_ ? 14 * kGib : kSpan;
+  span_ = kSpan;
   openings_left_ = static_cast<int>(common_.between(1, 3));
   if (has(Kind::old) && common_.chance(0.5)) {
     model_.write(kOldKey, 0, static_cast<std::int64_t>(common_.between(1, kSpan / 4)));
@@ -160,6 +160,7 @@ void Session::open() {
     check(MPI_File_set_atomicity(file_, 1), "set_atomicity");
   }
   basic_ = Basic::byte;
+  span_ = kSpan;
   const View plain{.displacement = 0, .etype = basic_type(Basic::byte), .file_type = basic_type(Basic::byte)};
   views_.assign(static_cast<std::size_t>(ranks_), plain);
   same_view_ = true;
@@ -328,6 +329,7 @@ std::vector<View> Session::drawn_views() {
     constexpr std::array<std::int64_t, 4> kStarts{(2 * kGib) - 100, (4 * kGib) - 100, (5 * kGib) + 3, 7};
     start.displacement += kStarts[common_.below(kStarts.size())];
   }
+  span_ = start.displacement + kSpan;
   start.file_type = start.etype;
   std::vector<View> views(static_cast<std::size_t>(ranks_), start);
   same_view_ = false;
@@ -365,6 +367,7 @@ std::vector<View> Session::drawn_views() {
     constexpr std::array<std::int64_t, 3> kExtents{(2 * kGib) + 4096, (4 * kGib) + 64, 3 * kGib};
     const std::int64_t extent = kExtents[common_.below(kExtents.size())] / start.etype->extent() * start.etype->extent();
     for (View& view : views) view.file_type = resized(view.file_type, 0, extent);
+    span_ = 14 * kGib;
   }
   return views;
 }
