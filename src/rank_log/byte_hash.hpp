@@ -16,8 +16,9 @@ namespace iez::rank_log {
 
 class ByteHash {
  public:
-  explicit ByteHash(std::uint64_t seed = 0)
-      : lanes_{seed ^ 0x243F6A8885A308D3, seed ^ 0x13198A2E03707344, seed ^ 0xA4093822299F31D0, seed ^ 0x082EFA98EC4E6C89} {}
+  explicit ByteHash(std::uint64_t seed = 0) {
+    for (std::uint64_t& lane : lanes_) lane ^= seed;
+  }
 
   void add(const void* data, std::size_t size) {
     const auto* bytes = static_cast<const unsigned char*>(data);
@@ -86,7 +87,7 @@ class ByteHash {
     return value;
   }
 
-  std::uint64_t lanes_[4];
+  std::uint64_t lanes_[4] = {0x243F6A8885A308D3, 0x13198A2E03707344, 0xA4093822299F31D0, 0x082EFA98EC4E6C89};
   std::uint64_t total_ = 0;
   std::size_t waiting_ = 0;
   unsigned char block_[kBlock];  // its first waiting_ bytes

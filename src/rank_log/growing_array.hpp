@@ -16,7 +16,7 @@ class GrowingArray {
 
  public:
   GrowingArray() = default;
-  ~GrowingArray() { std::free(data_); }
+  ~GrowingArray() { std::free(static_cast<void*>(data_)); }
   GrowingArray(const GrowingArray&) = delete;
   GrowingArray& operator=(const GrowingArray&) = delete;
 
@@ -29,7 +29,7 @@ class GrowingArray {
   [[nodiscard]] bool reserve(std::size_t count) {
     if (count <= room_) return true;
     if (count > kMost) return false;
-    void* const grown = std::realloc(data_, count * sizeof(T));
+    void* const grown = std::realloc(static_cast<void*>(data_), count * sizeof(T));
     if (grown == nullptr) return false;
     data_ = static_cast<T*>(grown);
     room_ = count;

@@ -47,7 +47,7 @@ class LogIndex {
 
   // Calls take(const Entry&) for those that reach into [begin, end), in order of offsets; strided ones may have no byte there.
   template <typename Take>
-  void visit(std::uint64_t begin, std::uint64_t end, Take&& take) const {
+  void visit(std::uint64_t begin, std::uint64_t end, Take take) const {
     visit_tree(0, entries_.size(), begin, end, take);
   }
 

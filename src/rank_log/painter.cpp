@@ -59,15 +59,16 @@ Problem Painter::paint(const LogIndex& index, std::uint64_t begin, std::size_t s
   const Problem no_memory{.error = ENOMEM, .place = Place::folder, .action = Action::allocate, .offset = begin};
   hits_.clear();
   bool enough = true;
-  index.visit(begin, end, [&](const Entry& entry) { enough = enough && hits_.add(&entry); });
+  index.visit(begin, end, [&](const Entry& entry) { enough = enough && hits_.add({&entry}); });
   if (!enough) return no_memory;
-  std::sort(hits_.begin(), hits_.end(), [](const Entry* a, const Entry* b) { return before(*a, *b); });
-  for (const Entry* const entry : hits_) {
-    if (entry->is_size()) {
-      const std::size_t from = static_cast<std::size_t>(std::max(entry->pattern.offset, begin) - begin);
+  std::sort(hits_.begin(), hits_.end(), [](const Hit& a, const Hit& b) { return before(*a.entry, *b.entry); });
+  for (const Hit& hit : hits_) {
+    const Entry& entry = *hit.entry;
+    if (entry.is_size()) {
+      const std::size_t from = static_cast<std::size_t>(std::max(entry.pattern.offset, begin) - begin);
       std::memset(buffer + from, 0, size - from);
       if (coverage != nullptr) coverage->clear(from, size);
-    } else if (const Problem problem = paint_write(*entry, begin, size, buffer, coverage, bytes)) {
+    } else if (const Problem problem = paint_write(entry, begin, size, buffer, coverage, bytes)) {
       return problem;
     }
   }

@@ -49,7 +49,10 @@ class Painter {
                       std::uint64_t& bytes);
 
   LogData data_;
-  GrowingArray<const Entry*> hits_;
+  struct Hit {
+    const Entry* entry;
+  };
+  GrowingArray<Hit> hits_;
   GrowingArray<unsigned char> scratch_;
 };
 
