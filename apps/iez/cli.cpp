@@ -56,6 +56,7 @@ CommandLine::CommandLine() : app_("iez: an end-to-end I/O control plane for Lust
   add_advise();
   add_tune();
   add_trace();
+  add_log();
   add_forecast();
   add_sim();
   add_repro();

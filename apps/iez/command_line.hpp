@@ -31,6 +31,7 @@
 #include "keys_command.hpp"
 #include "lab.hpp"
 #include "layout.hpp"
+#include "log_command.hpp"
 #include "place.hpp"
 #include "plan_command.hpp"
 #include "plan_store_command.hpp"
@@ -124,6 +125,8 @@ class CommandLine {
   void add_merge_limits(CLI::App& command, std::optional<Bytes>& memory, std::string& temporary, bool& drop_unused);
   void add_trace_form(CLI::App& command, TraceForm& form);
   void add_trace();
+  static Result<Bytes> parse_window(std::string_view text);
+  void add_log();
   void add_forecast();
   void add_sim();
   void add_repro();
@@ -189,6 +192,9 @@ class CommandLine {
   TraceMergeOptions trace_merge_;
   TraceExportOptions trace_export_;
   TraceExportOptions trace_import_;
+  LogShowOptions log_show_;
+  LogCheckOptions log_check_;
+  LogFlattenOptions log_flatten_;
   ForecastSeriesOptions forecast_series_;
   ForecastRunOptions forecast_run_;
   SimRunOptions sim_run_;

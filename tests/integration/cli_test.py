@@ -26,6 +26,7 @@ COMMANDS = (("status",), ("top",), ("layout",), ("layout", "show"), ("layout", "
             ("app",), ("app", "list"), ("app", "show"), ("app", "forget"),
             ("db",), ("db", "show"), ("db", "export"), ("db", "import"), ("db", "check"), ("db", "migrate"), ("db", "serve"),
             ("contention",), ("advise",), ("tune",), ("trace",), ("trace", "show"), ("trace", "merge"), ("trace", "export"), ("trace", "import"),
+            ("log",), ("log", "show"), ("log", "check"), ("log", "flatten"),
             ("forecast",), ("forecast", "series"), ("forecast", "run"), ("sim",), ("sim", "run"), ("sim", "compare"), ("sim", "list"),
             ("sim", "show"), ("lab",), ("lab", "up"), ("lab", "down"), ("lab", "status"), ("lab", "exec"), ("lab", "df"), ("lab", "fault"),
             ("collective",), ("collective", "explain"),
@@ -325,7 +326,7 @@ class Completion(Case):
         levels = ["debug", "error", "info", "off", "warning"]
         for words, offered in (
             (("iez", ""), ["advise", "agent", "app", "bench", "collective", "completion", "contention", "db", "demo", "forecast", "help", "inject", "keys", "lab",
-                           "layout", "place", "plan", "repro", "run", "serve", "sim", "status", "token", "top", "trace", "tune", "workload"]),
+                           "layout", "log", "place", "plan", "repro", "run", "serve", "sim", "status", "token", "top", "trace", "tune", "workload"]),
             (("iez", "st"), ["status"]),
             (("iez", "zz"), []),
             (("iez", "--log"), ["--log-format", "--log-level"]),

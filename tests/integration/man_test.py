@@ -129,6 +129,7 @@ SERIES = ROOT / "tests/golden/forecast"
 PLANS = ROOT / "tests/fuzz/corpus/plan"
 SCRATCH = tempfile.TemporaryDirectory()
 LAB = pathlib.Path(SCRATCH.name) / "lab"
+LOGGED = pathlib.Path(shutil.copytree(ROOT / "examples/logs", pathlib.Path(SCRATCH.name) / "logs")) / "out"
 REPLAY = pathlib.Path(SCRATCH.name) / "replay.toml"
 REPLAY.write_text(f'machine = "iez-testbed"\n[[job]]\nkind = "trace"\ntrace = "{RUNS[0]}"\n', encoding="utf-8")
 STORE = ("--json", "--store", pathlib.Path(SCRATCH.name) / "iez.db")
@@ -162,6 +163,7 @@ JSON_RUNS = {
                  ("plan", "show", "--json", PLANS / "demo", "--match", "/scratch/ckpt.100.7", "/scratch/mesh.h5", "/elsewhere")],
     "iez-trace": [("trace", "show", "--json", "--calls", SEGMENT),
                   ("trace", "merge", "--json", SEGMENT, "-o", pathlib.Path(SCRATCH.name) / "merged.ieztrace")],
+    "iez-log": [("log", "show", "--json", LOGGED), ("log", "check", "--json", LOGGED), ("log", "flatten", "--json", LOGGED)],
     "iez-forecast": [("forecast", "series", "--json", "--test", "4", SERIES / "traces/ckpt_mix.csv"),
                      ("forecast", "series", "--json", "--order", "0,1,1", SERIES / "series_Nile.csv"),
                      ("forecast", "run", "--json", *RUNS[:3], "--score", RUNS[3])],
