@@ -10,7 +10,9 @@
 
 namespace iez::rank_log {
 
-LogData::~LogData() { std::free(cache_); }
+LogData::~LogData() {
+  for (const Chunk& chunk : chunks_) std::free(chunk.bytes);
+}
 
 Problem LogData::file_of(std::uint32_t rank, int& fd) {
   const std::size_t slot = rank % kFiles;
@@ -39,11 +41,7 @@ Problem LogData::read_file(std::uint32_t rank, std::uint64_t offset, void* buffe
 
 Problem LogData::read(std::uint32_t rank, std::uint64_t offset, void* buffer, std::size_t size) {
   auto* out = static_cast<unsigned char*>(buffer);
-  if (cache_ == nullptr && !no_cache_) {
-    cache_ = static_cast<unsigned char*>(std::malloc(kChunk * kChunks));
-    no_cache_ = cache_ == nullptr;
-  }
-  if (size >= kSmall || no_cache_) {
+  if (size >= kSmall) {
     std::size_t done = 0;
     if (const Problem problem = read_file(rank, offset, out, size, done)) return problem;
     if (done == size) return {};
@@ -53,12 +51,13 @@ Problem LogData::read(std::uint32_t rank, std::uint64_t offset, void* buffer, st
     const std::uint64_t number = offset / kChunk;
     const std::size_t slot = (number + std::uint64_t{rank} * 7) % kChunks;
     Chunk& chunk = chunks_[slot];
-    unsigned char* const bytes = cache_ + slot * kChunk;
+    if (chunk.bytes == nullptr) chunk.bytes = static_cast<unsigned char*>(std::malloc(kChunk));
+    if (chunk.bytes == nullptr) return {.error = ENOMEM, .place = Place::data, .action = Action::allocate, .rank = rank};
     const auto skip = static_cast<std::size_t>(offset - number * kChunk);
     const std::size_t wanted = std::min(size, kChunk - skip);
     if (chunk.rank != rank || chunk.number != number || chunk.size < skip + wanted) {
       chunk.rank = kNoRank;
-      if (const Problem problem = read_file(rank, number * kChunk, bytes, kChunk, chunk.size)) return problem;
+      if (const Problem problem = read_file(rank, number * kChunk, chunk.bytes, kChunk, chunk.size)) return problem;
       chunk.rank = rank;
       chunk.number = number;
       if (chunk.size < skip + wanted) {
@@ -66,7 +65,7 @@ Problem LogData::read(std::uint32_t rank, std::uint64_t offset, void* buffer, st
             .error = EBADMSG, .place = Place::data, .action = Action::read, .rank = rank, .offset = number * kChunk + chunk.size};
       }
     }
-    std::memcpy(out, bytes + skip, wanted);
+    std::memcpy(out, chunk.bytes + skip, wanted);
     out += wanted;
     offset += wanted;
     size -= wanted;

@@ -1,7 +1,7 @@
 // Reads the bytes of logs, of any rank in any order, with few descriptors and few calls: small reads come from a cache, since
 // what a rank wrote one after the other is mostly wanted so.
 //
-// Memory: 4 MiB for the cache. Thread safety: none. Freestanding.
+// Memory: up to 4 MiB for the cache. Thread safety: none. Freestanding.
 #pragma once
 
 #include <cstddef>
@@ -33,6 +33,7 @@ class LogData {
     std::uint32_t rank = kNoRank;
     std::uint64_t number = 0;
     std::size_t size = 0;
+    unsigned char* bytes = nullptr;  // when first used
   };
 
   Problem file_of(std::uint32_t rank, int& fd);
@@ -42,8 +43,6 @@ class LogData {
   Descriptor files_[kFiles];
   std::uint32_t owners_[kFiles];  // valid where there is a descriptor
   Chunk chunks_[kChunks];
-  unsigned char* cache_ = nullptr;
-  bool no_cache_ = false;
 };
 
 }  // namespace iez::rank_log

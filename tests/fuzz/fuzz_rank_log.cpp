@@ -28,7 +28,7 @@ namespace {
 using namespace iez::rank_log;  // NOLINT(google-build-using-namespace): a program of one file
 
 constexpr std::uint64_t kDataSize = std::uint64_t{64} << 10U;
-constexpr std::uint64_t kLargest = std::uint64_t{1} << 20U;  // files that are compared byte by byte
+constexpr std::uint64_t kLargest = std::uint64_t{128} << 10U;  // files, and sums of writes, that are compared byte by byte
 
 unsigned char data_byte(std::uint64_t at) { return static_cast<unsigned char>(1 + at % 251); }
 
@@ -118,6 +118,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   IEZ_ASSERT(!cursor.open(stage.folder(), 0));
   std::vector<unsigned char> expected;
   std::uint64_t sequence = 0;
+  std::uint64_t written = 0;
   bool small = true;
   for (;;) {
     Record record{};
@@ -131,7 +132,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const Pattern pattern = pattern_of(record);
     const bool is_size = record.kind == kKindSize;
     IEZ_ASSERT(is_size || (is_sound(pattern) && record.log_offset + bytes_of(pattern) <= kDataSize));
-    small = small && (is_size ? record.offset : end_of(pattern)) <= kLargest;
+    written += is_size ? 0 : bytes_of(pattern);
+    small = small && (is_size ? record.offset : end_of(pattern)) <= kLargest && written <= kLargest;
     if (!small) continue;
     if (is_size) {
       expected.resize(record.offset);
