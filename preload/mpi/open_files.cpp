@@ -81,12 +81,13 @@ std::shared_ptr<OpenFile> remove_file(MPI_File file) {
 void remember(MPI_File file, MPI_Comm comm, const char* path, int mode, MPI_Info info) {
   const MpiFunctions* const mpi = mpi_functions();
   int size = 0;
-  if (mpi == nullptr || mpi->Comm_size(comm, &size) != MPI_SUCCESS || size < 2) return;
+  if (mpi == nullptr || mpi->Comm_size(comm, &size) != MPI_SUCCESS) return;
   auto open = std::make_shared<OpenFile>();
   open->path = path;
   open->mode = mode;
   take_hints(*mpi, info, open->hints);
   if (open->hints.mode == collective::Mode::off) return;
+  if (size < 2 && open->hints.mode != collective::Mode::collective) return;  // one rank has nobody to collect from
   open->team = TeamComm::of(*mpi, comm, static_cast<int>(open->hints.ranks_per_node));
   if (open->team) add_file(file, std::move(open));
 }

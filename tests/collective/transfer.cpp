@@ -86,7 +86,6 @@ std::string Transfer::text() const {
 
 std::string Transfer::start(MPI_File file) {
   void* const buffer = plan_.bottom ? MPI_BOTTOM : memory_.data() + kGuard - lowest_;
-  if (!plan_.bottom && !packs_as_described(*plan_.memory.type, type_.get())) return "MPI understands another type of memory";
   const Count count{plan_.bottom ? 1 : plan_.memory.count};
   const MPI_Datatype type = type_.get();
   const auto offset = static_cast<MPI_Offset>(plan_.offset);
