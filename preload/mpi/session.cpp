@@ -162,7 +162,7 @@ std::unique_ptr<Session> Session::begin(std::shared_ptr<TeamComm> team, const st
       collective::EngineOptions{.hints = &session->hints_,
                                 .layout = &session->layout_,
                                 .alignment = session->windows_->alignment(),
-                                .fill_holes = told->hints.fill_holes == collective::Switch::enable});
+                                .fill_holes = told->hints.fill_holes == collective::Switch::enable && open_flags != O_WRONLY});
   return session;
 }
 

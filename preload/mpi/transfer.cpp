@@ -50,9 +50,10 @@ bool is_named(const MpiFunctions& mpi, MPI_Datatype type) {
   return mpi.Type_get_envelope(type, &integers, &addresses, &types, &combiner) == MPI_SUCCESS && combiner == MPI_COMBINER_NAMED;
 }
 
-// Only committed types may be used; the MPI tells by refusing to send nothing of it to nobody.
+// Only committed types may be used; the MPI tells by refusing to send one of it to nobody.
 bool is_committed(const MpiFunctions& mpi, MPI_Datatype type, const TeamComm& team) {
-  return mpi.Send(nullptr, 0, type, MPI_PROC_NULL, 0, team.comm()) == MPI_SUCCESS;
+  const char nothing = 0;
+  return mpi.Send(&nothing, 1, type, MPI_PROC_NULL, 0, team.comm()) == MPI_SUCCESS;
 }
 
 // A call in the engine's words. Lives until the call is over.
@@ -159,6 +160,11 @@ void by_itself(const MpiFunctions& mpi, OpenFile& open, const Call& call, const 
   done.result = open.session->engine().agree(error_class);
 }
 
+// All ranks have opened it in the same mode.
+bool allows(const OpenFile& open, const Call& call) {
+  return ((call.write ? MPI_MODE_RDONLY : MPI_MODE_WRONLY) & open.mode) == 0;
+}
+
 bool fits(const OpenFile& open, const Call& call) {
   return !open.left && (open.mode & MPI_MODE_SEQUENTIAL) == 0 &&
          ((call.write ? MPI_MODE_RDONLY : MPI_MODE_WRONLY) & open.mode) == 0;
@@ -206,6 +212,7 @@ void agree_on_view(OpenFile& open) {
 
 Done transfer(const MpiFunctions& mpi, OpenFile& open, const Call& given) {
   Done done;
+  if (!allows(open, given)) return {.served = true, .result = given.write ? MPI_ERR_READ_ONLY : MPI_ERR_ACCESS};
   if (!fits(open, given) || !is_served(open)) return done;
   if (open.worker) open.worker->drain([&open] { open.team->poke(); });
   Call call = given;
