@@ -45,6 +45,8 @@ struct OpenFile {
 
 // After a file was opened, by all ranks of `comm`.
 void remember(MPI_File file, MPI_Comm comm, const char* path, int mode, MPI_Info info);
+// More hints. True if they change what is in force: those of the first rank, for all.
+bool take_info(const MpiFunctions& mpi, MPI_Info info, OpenFile& open);
 
 // Null if the file is not served.
 std::shared_ptr<OpenFile> find_file(MPI_File file);

@@ -128,7 +128,7 @@ std::unique_ptr<Session> Session::begin(std::shared_ptr<TeamComm> team, const st
   auto told = std::make_unique<Told>();
   if (team->rank() == 0) look_at(path, hints, *told);
   team->broadcast(told.get(), sizeof *told);
-  if (told->usable == 0 || !team->learn_nodes()) return nullptr;
+  if (told->usable == 0 || told->hints.mode == collective::Mode::off || !team->learn_nodes()) return nullptr;
   std::unique_ptr<Session> session(new Session);
   session->team_ = std::move(team);
   session->hints_ = told->hints;
