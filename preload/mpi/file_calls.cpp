@@ -1,4 +1,5 @@
 // Calls on open files that are not about data: what the engine has to know of them, and what it has to tell.
+#include "preload/mpi/counters.hpp"
 #include "preload/mpi/datatype.hpp"
 #include "preload/mpi/exports.hpp"
 #include "preload/mpi/mpi_functions.hpp"
@@ -94,7 +95,8 @@ IEZ_EXPORT int MPI_File_close(MPI_File* file) {
   if (file != nullptr) {
     if (const auto open = iez::preload::remove_file(*file)) {
       open->worker.reset();
-      open->session.reset();
+      iez::preload::end_session(*open);
+      iez::preload::tell_counters(*open);
     }
   }
   return real(file);

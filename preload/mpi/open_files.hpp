@@ -10,6 +10,7 @@
 #include <string>
 
 #include "collective/data_map.hpp"
+#include "collective/file_report.hpp"
 #include "collective/hints.hpp"
 #include "preload/mpi/session.hpp"
 #include "preload/mpi/team.hpp"
@@ -41,6 +42,11 @@ struct OpenFile {
   std::optional<Done> split;       // of a split call that has begun
   std::unique_ptr<Worker> worker;  // after the first nonblocking call
   bool left = false;               // until the view changes: all ranks know that one of them cannot serve it
+
+  // Of sessions that are over, and of calls without one.
+  collective::RankReport counted;
+  std::optional<collective::FileReport> report;  // where counters are wanted, on all ranks
+  std::uint64_t passed = 0;                      // calls that were left to the MPI
 };
 
 // After a file was opened, by all ranks of `comm`.

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "preload/mpi/counters.hpp"
 #include "preload/mpi/datatype.hpp"
 #include "preload/mpi/pending.hpp"
 
@@ -206,8 +207,7 @@ void agree_on_view(OpenFile& open, bool new_hints) {
   const std::int32_t leave = open.view && !open.atomic ? 0 : kLeave;
   std::int32_t all = open.session->engine().agree(leave + (new_hints && !begins ? kNewHints : 0));
   if (all >= kNewHints) {
-    open.session.reset();
-    open.tried = false;
+    end_session(open);
     if (!is_served(open)) return;
     all = open.session->engine().agree(leave);
   }
@@ -260,8 +260,9 @@ bool start_transfer(const MpiFunctions& mpi, const std::shared_ptr<OpenFile>& op
   prepare(mpi, *open, call, *prepared);
   prepared->part.must_collect = true;
   auto done = std::make_shared<Done>();
-  Pending* const pending =
-      Pending::start(mpi, [&mpi, open, call, prepared, done] { unpack(mpi, *open, call, *prepared, done->bytes); }, request);
+  Pending* const pending = Pending::start(
+      mpi, [&mpi, open, call, prepared, done] { unpack(mpi, *open, call, *prepared, done->bytes); },
+      [team = open->team] { team->poke(); }, request);
   if (pending == nullptr) return false;
   if (call.where == Where::pointer && prepared->part.refusal == 0) {
     mpi.File_seek(call.file, prepared->position + prepared->etypes, MPI_SEEK_SET);
