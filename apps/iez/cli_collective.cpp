@@ -7,7 +7,7 @@ void CommandLine::add_collective() {
   command->require_subcommand(1);
 
   CLI::App* const explain =
-      command->add_subcommand("explain", "Aggregators, windows, calls and locks for a pattern, with reasons");
+      command->add_subcommand("explain", "Aggregators, windows, calls and locks for a pattern, with reasons; or what a run did");
   CollectiveExplainOptions& o = collective_explain_;
   CLI::Option* const file =
       explain->add_option("--file", o.file, "With the layout of this file (default: no Lustre)")->type_name("FILE");
@@ -37,6 +37,13 @@ void CommandLine::add_collective() {
       ->expected(1)
       ->take_all()
       ->allow_extra_args(false);
+  // After all others, which it excludes.
+  CLI::Option* const counters =
+      explain->add_option("--counters", o.counters, "What happened in a run: the FILE that IEZ_COLLECTIVE_COUNTERS named")
+          ->type_name("FILE");
+  for (CLI::Option* const other : explain->get_options()) {
+    if (other != counters && other->get_name() != "--help") counters->excludes(other);
+  }
   explain->add_flag("--json", o.json, "One JSON document");
   explain->add_flag("--no-header", o.no_header, "Rows only");
   on(explain, [this](Context& context) { return run_collective_explain(collective_explain_, context); });

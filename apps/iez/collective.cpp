@@ -266,6 +266,7 @@ Result<CollectiveCase> collective_case(const CollectiveExplainOptions& options) 
 }
 
 Result<void> run_collective_explain(const CollectiveExplainOptions& options, Context& context) {
+  if (!options.counters.empty()) return run_collective_counters(options, context);
   IEZ_TRY(const CollectiveCase asked, collective_case(options));
   for (const std::string& hint : asked.ignored) {
     context.log.warning(fmt::format("hint {}: not a hint of collective I/O, or not a value of it; ignored", hint));

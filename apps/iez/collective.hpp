@@ -1,4 +1,4 @@
-// `iez collective explain`: what collective I/O would do for a pattern, and why.
+// `iez collective explain`: what collective I/O would do for a pattern, and why; or what it did, by the counters of a run.
 #pragma once
 
 #include <cstdint>
@@ -26,11 +26,15 @@ struct CollectiveExplainOptions {
   bool contiguous = false;
   bool read = false;
   std::vector<std::string> hints;  // KEY=VALUE
+  std::string counters;            // a file of lines; if given, all of the above is not asked for
   bool json = false;
   bool no_header = false;
 };
 
 [[nodiscard]] Result<void> run_collective_explain(const CollectiveExplainOptions& options, Context& context);
+
+// With options.counters: collective_counters.cpp.
+[[nodiscard]] Result<void> run_collective_counters(const CollectiveExplainOptions& options, Context& context);
 
 // What is asked, and what is answered.
 struct CollectiveCase {

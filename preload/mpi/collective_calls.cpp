@@ -15,7 +15,10 @@ int serve(const Call& call, MPI_Status* status, Pass pass) {
   const auto open = mpi == nullptr ? nullptr : find_file(call.file);
   if (!open) return pass();
   const Done done = transfer(*mpi, *open, call);
-  if (!done.served) return pass();
+  if (!done.served) {
+    ++open->passed;
+    return pass();
+  }
   set_status(*mpi, status, done.bytes);
   if (done.result != MPI_SUCCESS) mpi->File_call_errhandler(call.file, done.result);
   return done.result;
@@ -28,7 +31,10 @@ int begin(const Call& call, Pass pass) {
   const auto open = mpi == nullptr ? nullptr : find_file(call.file);
   if (!open) return pass();
   const Done done = transfer(*mpi, *open, call);
-  if (!done.served) return pass();
+  if (!done.served) {
+    ++open->passed;
+    return pass();
+  }
   open->split = done;
   if (done.result != MPI_SUCCESS) mpi->File_call_errhandler(call.file, done.result);
   return done.result;
@@ -38,7 +44,9 @@ template <typename Pass>
 int start(const Call& call, MPI_Request* request, Pass pass) {
   const MpiFunctions* const mpi = mpi_functions();
   const auto open = mpi == nullptr ? nullptr : find_file(call.file);
-  return open && start_transfer(*mpi, open, call, request) ? MPI_SUCCESS : pass();
+  if (open && start_transfer(*mpi, open, call, request)) return MPI_SUCCESS;
+  if (open) ++open->passed;
+  return pass();
 }
 
 template <typename Pass>

@@ -1,4 +1,5 @@
 // Calls on open files that are not about data: what the engine has to know of them, and what it has to tell.
+#include "preload/mpi/counters.hpp"
 #include "preload/mpi/datatype.hpp"
 #include "preload/mpi/exports.hpp"
 #include "preload/mpi/mpi_functions.hpp"
@@ -33,7 +34,9 @@ void take_view(const MpiFunctions& mpi, OpenFile& open, MPI_Offset start, MPI_Da
 using iez::preload::find_file;
 using iez::preload::mpi_functions;
 using iez::preload::next;
+using iez::preload::take_info;
 
+// These are collective, and may fail on one rank alone: it keeps what it had, and agrees with the others all the same.
 extern "C" {
 
 IEZ_EXPORT int MPI_File_set_view(MPI_File file, MPI_Offset start, MPI_Datatype etype, MPI_Datatype filetype,
@@ -41,9 +44,13 @@ IEZ_EXPORT int MPI_File_set_view(MPI_File file, MPI_Offset start, MPI_Datatype e
   const auto real = next<decltype(&MPI_File_set_view)>("MPI_File_set_view");
   if (real == nullptr) return MPI_ERR_UNSUPPORTED_OPERATION;
   const int result = real(file, start, etype, filetype, representation, info);
-  if (const auto open = find_file(file); result == MPI_SUCCESS && open) {
-    iez::preload::take_view(*mpi_functions(), *open, start, etype, filetype, representation);
-    iez::preload::agree_on_view(*open);
+  if (const auto open = find_file(file)) {
+    bool new_hints = false;
+    if (result == MPI_SUCCESS) {
+      new_hints = take_info(*mpi_functions(), info, *open);
+      iez::preload::take_view(*mpi_functions(), *open, start, etype, filetype, representation);
+    }
+    iez::preload::agree_on_view(*open, new_hints);
   }
   return result;
 }
@@ -52,10 +59,33 @@ IEZ_EXPORT int MPI_File_set_atomicity(MPI_File file, int flag) {
   const auto real = next<decltype(&MPI_File_set_atomicity)>("MPI_File_set_atomicity");
   if (real == nullptr) return MPI_ERR_UNSUPPORTED_OPERATION;
   const int result = real(file, flag);
-  if (const auto open = find_file(file); result == MPI_SUCCESS && open) {
-    open->atomic = flag != 0;
-    iez::preload::agree_on_view(*open);
+  if (const auto open = find_file(file)) {
+    if (result == MPI_SUCCESS) open->atomic = flag != 0;
+    iez::preload::agree_on_view(*open, false);
   }
+  return result;
+}
+
+IEZ_EXPORT int MPI_File_set_info(MPI_File file, MPI_Info info) {
+  const auto real = next<decltype(&MPI_File_set_info)>("MPI_File_set_info");
+  if (real == nullptr) return MPI_ERR_UNSUPPORTED_OPERATION;
+  const int result = real(file, info);
+  if (const auto open = find_file(file)) {
+    iez::preload::agree_on_hints(*open, result == MPI_SUCCESS && take_info(*mpi_functions(), info, *open));
+  }
+  return result;
+}
+
+// What the MPI tells, and the hints that are in force here. Not collective: before the first collective call nothing is chosen
+// yet, and only what was given is told.
+IEZ_EXPORT int MPI_File_get_info(MPI_File file, MPI_Info* info) {
+  const auto real = next<decltype(&MPI_File_get_info)>("MPI_File_get_info");
+  if (real == nullptr) return MPI_ERR_UNSUPPORTED_OPERATION;
+  const int result = real(file, info);
+  const auto open = find_file(file);
+  if (result != MPI_SUCCESS || !open || (open->tried && !open->session)) return result;
+  const auto hints = open->session ? open->session->hints_in_force() : open->hints;
+  hints.each([info](const char* key, const char* value) { mpi_functions()->Info_set(*info, key, value); });
   return result;
 }
 
@@ -65,7 +95,8 @@ IEZ_EXPORT int MPI_File_close(MPI_File* file) {
   if (file != nullptr) {
     if (const auto open = iez::preload::remove_file(*file)) {
       open->worker.reset();
-      open->session.reset();
+      iez::preload::end_session(*open);
+      iez::preload::tell_counters(*open);
     }
   }
   return real(file);

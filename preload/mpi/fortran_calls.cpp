@@ -58,6 +58,14 @@ MPI_Info info_of(MPI_Fint handle) {
 #endif
 }
 
+MPI_Fint info_number_of(MPI_Info handle) {
+#ifdef MPI_Info_c2f
+  return MPI_Info_c2f(handle);
+#else
+  IEZ_CONVERT(MPI_Info_c2f, MPI_Fint, MPI_Info, 0);
+#endif
+}
+
 MPI_Fint request_number_of(MPI_Request handle) {
 #ifdef MPI_Request_c2f
   return MPI_Request_c2f(handle);
@@ -161,6 +169,7 @@ std::string text_of(const char* text, int length) {
 
 using iez::preload::communicator_of;
 using iez::preload::file_of;
+using iez::preload::info_number_of;
 using iez::preload::info_of;
 using iez::preload::memory_of;
 using iez::preload::number_of;
@@ -276,6 +285,17 @@ IEZ_FORTRAN(set_view, SET_VIEW,
 // A LOGICAL: compilers differ in what is true, not in what is false.
 IEZ_FORTRAN(set_atomicity, SET_ATOMICITY, (MPI_Fint * file, MPI_Fint* flag, MPI_Fint* error), IEZ_ALIAS_WITHOUT_DATA) {
   tell(error, MPI_File_set_atomicity(file_of(*file), *flag == 0 ? 0 : 1));
+}
+
+IEZ_FORTRAN(set_info, SET_INFO, (MPI_Fint * file, MPI_Fint* info, MPI_Fint* error), IEZ_ALIAS_WITHOUT_DATA) {
+  tell(error, MPI_File_set_info(file_of(*file), info_of(*info)));
+}
+
+IEZ_FORTRAN(get_info, GET_INFO, (MPI_Fint * file, MPI_Fint* info, MPI_Fint* error), IEZ_ALIAS_WITHOUT_DATA) {
+  MPI_Info told = MPI_INFO_NULL;
+  const int result = MPI_File_get_info(file_of(*file), &told);
+  if (result == MPI_SUCCESS) *info = info_number_of(told);
+  tell(error, result);
 }
 
 }  // extern "C"

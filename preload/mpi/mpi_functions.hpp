@@ -31,7 +31,7 @@ namespace iez::preload {
   take(Allgather) take(Allreduce) take(Bcast) take(Comm_dup) take(Comm_free) take(Comm_rank) take(Comm_set_errhandler)         \
       take(Comm_size) take(Comm_split) take(Comm_split_type) take(Error_class) take(Get_elements_x) take(File_call_errhandler) \
           take(File_get_position) take(File_get_position_shared) take(File_seek) take(File_seek_shared) take(File_write_at)    \
-              take(File_read_at) take(Grequest_complete) take(Grequest_start) take(Info_get) take(Info_get_nkeys)              \
+              take(File_read_at) take(Gather) take(Grequest_complete) take(Grequest_start) take(Info_get) take(Info_get_nkeys) \
                   take(Info_get_nthkey) take(Info_set) take(Iprobe) take(Comm_create_keyval) take(Comm_get_attr)               \
                       take(Comm_set_attr) take(Pack) take(Query_thread) take(Recv) take(Scan) take(Send)                       \
                           take(Status_set_cancelled) take(Status_set_elements_x) take(Type_free) take(Type_get_contents)       \

@@ -38,7 +38,6 @@ void take_environment(collective::Hints& hints) {
 }
 
 void take_hints(const MpiFunctions& mpi, MPI_Info info, collective::Hints& hints) {
-  take_environment(hints);
   if (info == MPI_INFO_NULL) return;
   int keys = 0;
   if (mpi.Info_get_nkeys(info, &keys) != MPI_SUCCESS) return;
@@ -78,6 +77,12 @@ std::shared_ptr<OpenFile> remove_file(MPI_File file) {
   return open;
 }
 
+bool take_info(const MpiFunctions& mpi, MPI_Info info, OpenFile& open) {
+  const collective::Hints before = open.hints;
+  take_hints(mpi, info, open.hints);
+  return open.team->rank() == 0 && open.hints != before;
+}
+
 void remember(MPI_File file, MPI_Comm comm, const char* path, int mode, MPI_Info info) {
   const MpiFunctions* const mpi = mpi_functions();
   int size = 0;
@@ -85,8 +90,9 @@ void remember(MPI_File file, MPI_Comm comm, const char* path, int mode, MPI_Info
   auto open = std::make_shared<OpenFile>();
   open->path = path;
   open->mode = mode;
-  take_hints(*mpi, info, open->hints);
+  take_environment(open->hints);
   if (open->hints.mode == collective::Mode::off) return;
+  take_hints(*mpi, info, open->hints);
   if (size < 2 && open->hints.mode != collective::Mode::collective) return;  // one rank has nobody to collect from
   open->team = TeamComm::of(*mpi, comm, static_cast<int>(open->hints.ranks_per_node));
   if (open->team) add_file(file, std::move(open));

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "collective/data_map.hpp"
+#include "collective/file_report.hpp"
 #include "collective/hints.hpp"
 #include "preload/mpi/session.hpp"
 #include "preload/mpi/team.hpp"
@@ -41,10 +42,17 @@ struct OpenFile {
   std::optional<Done> split;       // of a split call that has begun
   std::unique_ptr<Worker> worker;  // after the first nonblocking call
   bool left = false;               // until the view changes: all ranks know that one of them cannot serve it
+
+  // Of sessions that are over, and of calls without one.
+  collective::RankReport counted;
+  std::optional<collective::FileReport> report;  // where counters are wanted, on all ranks
+  std::uint64_t passed = 0;                      // calls that were left to the MPI
 };
 
 // After a file was opened, by all ranks of `comm`.
 void remember(MPI_File file, MPI_Comm comm, const char* path, int mode, MPI_Info info);
+// More hints. True if they change what is in force: those of the first rank, for all.
+bool take_info(const MpiFunctions& mpi, MPI_Info info, OpenFile& open);
 
 // Null if the file is not served.
 std::shared_ptr<OpenFile> find_file(MPI_File file);

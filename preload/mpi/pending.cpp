@@ -86,8 +86,8 @@ bool Pending::possible() {
 #endif
 }
 
-Pending* Pending::start(const MpiFunctions& mpi, std::function<void()> done, MPI_Request* request) {
-  auto* const pending = new Pending(mpi, std::move(done));
+Pending* Pending::start(const MpiFunctions& mpi, std::function<void()> done, std::function<void()> poke, MPI_Request* request) {
+  auto* const pending = new Pending(mpi, std::move(done), std::move(poke));
 #ifdef OPEN_MPI
   const int started = mpi.Grequest_start(query, release, cancel, pending, request);
 #else
@@ -122,13 +122,10 @@ bool Pending::complete_if_finished() {
   return true;
 }
 
-#ifndef OPEN_MPI
 void Pending::let_others() const {
-  int flag = 0;
-  mpi_.Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
+  poke_();
   std::this_thread::yield();
 }
-#endif
 
 int Pending::query(void* state, MPI_Status* status) {
   const auto* const pending = static_cast<Pending*>(state);

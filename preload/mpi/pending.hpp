@@ -18,8 +18,9 @@ class Pending {
  public:
   // Whether this MPI lets us do it.
   static bool possible();
-  // Makes the request. `done` is called by the program's thread when finish() was, before the request is complete.
-  static Pending* start(const MpiFunctions& mpi, std::function<void()> done, MPI_Request* request);
+  // Makes the request. `done` is called by the program's thread when finish() was, before the request is complete;
+  // `poke` has MPI do what else there is to do.
+  static Pending* start(const MpiFunctions& mpi, std::function<void()> done, std::function<void()> poke, MPI_Request* request);
 
   // Nothing of the call is touched any more; the request will be complete when the MPI looks next.
   void finish(int result, MPI_Count bytes);
@@ -30,16 +31,16 @@ class Pending {
   static int cancel(void* state, int complete);
   // Completes the request if it is finished. True if it is complete.
   bool complete_if_finished();
-#ifndef OPEN_MPI
   // Other work of MPI, and the worker.
   void let_others() const;
-#endif
 
  private:
-  Pending(const MpiFunctions& mpi, std::function<void()> done) : mpi_(mpi), done_(std::move(done)) {}
+  Pending(const MpiFunctions& mpi, std::function<void()> done, std::function<void()> poke)
+      : mpi_(mpi), done_(std::move(done)), poke_(std::move(poke)) {}
 
   const MpiFunctions& mpi_;
   std::function<void()> done_;
+  std::function<void()> poke_;
   MPI_Request request_{};
   int result_ = MPI_SUCCESS;
   MPI_Count bytes_ = 0;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "collective/choices.hpp"
+#include "preload/mpi/counters.hpp"
 #include "preload/mpi/file_layout.hpp"
 
 namespace iez::preload {
@@ -33,6 +34,7 @@ struct Told {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
   collective::Hints hints;
+  std::uint32_t counts = 0;
   std::uint32_t striped = 0;
   std::uint32_t ranges = 0;
   struct Range {
@@ -47,6 +49,7 @@ struct Told {
 // By the first rank alone.
 void look_at(const std::string& path, const collective::Hints& hints, Told& told) {
   told.hints = hints;
+  told.counts = counters_wanted() ? 1 : 0;
   told.processors = std::max(1U, std::thread::hardware_concurrency());
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   struct stat found{};
@@ -128,10 +131,11 @@ std::unique_ptr<Session> Session::begin(std::shared_ptr<TeamComm> team, const st
   auto told = std::make_unique<Told>();
   if (team->rank() == 0) look_at(path, hints, *told);
   team->broadcast(told.get(), sizeof *told);
-  if (told->usable == 0 || !team->learn_nodes()) return nullptr;
+  if (told->usable == 0 || told->hints.mode == collective::Mode::off || !team->learn_nodes()) return nullptr;
   std::unique_ptr<Session> session(new Session);
   session->team_ = std::move(team);
   session->hints_ = told->hints;
+  session->counts_ = told->counts != 0;
   const TeamComm& ranks = *session->team_;
   const collective::Machine machine{
       .ranks = ranks.size(), .nodes = static_cast<std::uint32_t>(ranks.nodes().size()), .cpus_per_node = told->processors};
@@ -164,6 +168,17 @@ std::unique_ptr<Session> Session::begin(std::shared_ptr<TeamComm> team, const st
                                 .alignment = session->windows_->alignment(),
                                 .fill_holes = told->hints.fill_holes == collective::Switch::enable && open_flags != O_WRONLY});
   return session;
+}
+
+collective::FileReport Session::describe() const {
+  collective::FileReport report;
+  report.nodes = static_cast<std::uint32_t>(team_->nodes().size());
+  report.aggregators = windows_->aggregators();
+  report.window_bytes = windows_->window_bytes();
+  report.layout = layout_;
+  report.hints = hints_in_force();
+  report.largest_write = engine_->largest_write();
+  return report;
 }
 
 Session::~Session() {

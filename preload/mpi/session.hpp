@@ -9,6 +9,7 @@
 #include "collective/choices.hpp"
 #include "collective/engine.hpp"
 #include "collective/file_layout.hpp"
+#include "collective/file_report.hpp"
 #include "collective/hints.hpp"
 #include "collective/storage.hpp"
 #include "collective/windows.hpp"
@@ -28,6 +29,12 @@ class Session {
   std::int64_t window_bytes() const { return windows_->window_bytes(); }
   // Hints as they are in force, for MPI_File_get_info.
   collective::Hints hints_in_force() const { return collective::hints_in_force(hints_, layout_, choices_); }
+  // Whether this rank reads and writes the file itself.
+  bool is_aggregator() const { return storage_ != nullptr; }
+  // Whether counters are wanted at close; the same on all ranks.
+  bool counts() const { return counts_; }
+  // All but the path, and what is gathered from ranks.
+  collective::FileReport describe() const;
 
  private:
   Session() = default;
@@ -36,6 +43,7 @@ class Session {
   collective::Hints hints_;  // of the first rank, for all
   collective::FileLayout layout_;
   collective::FileChoices choices_;
+  bool counts_ = false;
   std::unique_ptr<collective::NodeArena> arena_;
   std::unique_ptr<collective::Windows> windows_;
   std::unique_ptr<collective::Storage> storage_;

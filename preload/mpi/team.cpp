@@ -147,6 +147,11 @@ std::int32_t TeamComm::largest(std::int32_t mine) const {
 
 void TeamComm::broadcast(void* data, std::size_t bytes) const { mpi_.Bcast(data, static_cast<int>(bytes), MPI_BYTE, 0, comm_); }
 
+bool TeamComm::collect(const void* mine, void* all, std::size_t bytes) const {
+  const auto size = static_cast<int>(bytes);
+  return mpi_.Gather(mine, size, MPI_BYTE, all, size, MPI_BYTE, 0, comm_) == MPI_SUCCESS;
+}
+
 void TeamComm::poke() {
   if (Worker::is_here()) return;
   int flag = 0;

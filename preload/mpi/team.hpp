@@ -40,6 +40,8 @@ class TeamComm final : public collective::Links {
   // The largest of all ranks' numbers. Collective.
   std::int32_t largest(std::int32_t mine) const;
   void broadcast(void* data, std::size_t bytes) const;
+  // `bytes` of every rank to the first one, which has room for all of them. Collective.
+  bool collect(const void* mine, void* all, std::size_t bytes) const;
 
   void poke() override;
   void send(std::uint32_t rank, std::uint32_t tag, const void* data, std::size_t bytes) override;

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "preload/mpi/counters.hpp"
 #include "preload/mpi/datatype.hpp"
 #include "preload/mpi/pending.hpp"
 
@@ -24,6 +25,7 @@ using collective::Verdict;
 
 // Why a rank cannot take part, the weightiest last: the call is the MPI's; its arguments are bad, and then which class of error.
 constexpr std::int32_t kLeave = 1;
+constexpr std::int32_t kNewHints = 2;  // with or without kLeave
 constexpr std::int32_t kBadArgument = 1000;
 
 int class_of(int error) {
@@ -204,10 +206,27 @@ bool is_served(OpenFile& open) {
   return open.session != nullptr;
 }
 
-void agree_on_view(OpenFile& open) {
+void agree_on_view(OpenFile& open, bool new_hints) {
+  const bool begins = !open.tried;
   if (!is_served(open)) return;
   if (open.worker) open.worker->drain([&open] { open.team->poke(); });
-  open.left = open.session->engine().agree(open.view && !open.atomic ? 0 : kLeave) != 0;
+  const std::int32_t leave = open.view && !open.atomic ? 0 : kLeave;
+  std::int32_t all = open.session->engine().agree(leave + (new_hints && !begins ? kNewHints : 0));
+  if (all >= kNewHints) {
+    end_session(open);
+    if (!is_served(open)) return;
+    all = open.session->engine().agree(leave);
+  }
+  open.left = all != 0;
+}
+
+void agree_on_hints(OpenFile& open, bool new_hints) {
+  if (!open.tried) return;  // the session will begin with them
+  if (!open.session) {
+    if (open.team->largest(new_hints ? 1 : 0) == 0) return;
+    open.tried = false;
+  }
+  agree_on_view(open, new_hints);
 }
 
 Done transfer(const MpiFunctions& mpi, OpenFile& open, const Call& given) {
@@ -248,8 +267,9 @@ bool start_transfer(const MpiFunctions& mpi, const std::shared_ptr<OpenFile>& op
   prepare(mpi, *open, call, *prepared);
   prepared->part.must_collect = true;
   auto done = std::make_shared<Done>();
-  Pending* const pending =
-      Pending::start(mpi, [&mpi, open, call, prepared, done] { unpack(mpi, *open, call, *prepared, done->bytes); }, request);
+  Pending* const pending = Pending::start(
+      mpi, [&mpi, open, call, prepared, done] { unpack(mpi, *open, call, *prepared, done->bytes); },
+      [team = open->team] { team->poke(); }, request);
   if (pending == nullptr) return false;
   if (call.where == Where::pointer && prepared->part.refusal == 0) {
     mpi.File_seek(call.file, prepared->position + prepared->etypes, MPI_SEEK_SET);

@@ -26,8 +26,11 @@ struct Call {
 
 // Whether calls on the file are served. Collective: the first time it looks at the file and makes what is needed.
 bool is_served(OpenFile& open);
-// All ranks tell whether they can serve their view, and do so only if all can. Collective.
-void agree_on_view(OpenFile& open);
+// All ranks tell whether they can serve their view, and do so only if all can. Collective. `new_hints`: of take_info(); what
+// was chosen by the old ones is chosen anew.
+void agree_on_view(OpenFile& open, bool new_hints);
+// After take_info(), which may make a file served that was not. Collective.
+void agree_on_hints(OpenFile& open, bool new_hints);
 
 // All ranks make the same call.
 Done transfer(const MpiFunctions& mpi, OpenFile& open, const Call& call);

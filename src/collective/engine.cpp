@@ -1,12 +1,12 @@
 #include "collective/engine.hpp"
 
 #include <algorithm>
+#include <array>
 #include <ctime>
 #include <limits>
 #include <numeric>
 #include <utility>
 
-#include "collective/choices.hpp"
 #include "collective/coverage.hpp"
 #include "collective/stopwatch.hpp"
 
@@ -17,12 +17,24 @@ namespace {
 constexpr std::int64_t kEnd = std::numeric_limits<std::int64_t>::max();
 constexpr std::uint32_t kDistrust = 64;
 
+constexpr std::array kFields{&Counters::calls,   &Counters::writes,   &Counters::reads,     &Counters::independent,
+                             &Counters::guessed, &Counters::portions, &Counters::written,   &Counters::bytes,
+                             &Counters::shared,  &Counters::sent,     &Counters::transfers, &Counters::transferred,
+                             &Counters::whole,   &Counters::copy_ns,  &Counters::wait_ns,   &Counters::send_ns,
+                             &Counters::file_ns};
+static_assert(sizeof(Counters) == kFields.size() * sizeof(std::uint64_t));
+
 FileRange range_of(const Part& part) {
   if (part.refusal != 0 || part.begin >= part.end) return {};
   return {.begin = part.view->offset_of(part.begin), .end = part.view->offset_of(part.end - 1) + 1};
 }
 
 }  // namespace
+
+Counters& Counters::operator+=(const Counters& other) {
+  for (const auto field : kFields) this->*field += other.*field;
+  return *this;
+}
 
 Engine::Engine(const NodeArena& arena, const Windows& windows, Team team, Links& links, Storage* storage, EngineOptions options)
     : arena_(arena), windows_(windows), team_(std::move(team)), links_(links), storage_(storage), options_(options) {
@@ -61,10 +73,9 @@ Outcome Engine::run(const Part& part, bool write) {
   last_mine_ = arena_.slot(team_.rank);
   last_write_ = write;
   first_ = false;
+  count(part);
   if (!last_known_) return outcome;
   const bool continued = now_.verdict == Verdict::continued;
-  if (continued) ++counters_.guessed;
-  counters_.bytes += static_cast<std::uint64_t>(part.end - part.begin);
   if (write) {
     write_portions(part, continued);
     finish();
@@ -76,6 +87,20 @@ Outcome Engine::run(const Part& part, bool write) {
   }
   outcome.bytes = moved(part, write);
   return outcome;
+}
+
+void Engine::count(const Part& part) {
+  if (now_.verdict == Verdict::independent) ++counters_.independent;
+  if (now_.verdict != Verdict::fresh && now_.verdict != Verdict::continued) return;
+  if (now_.verdict == Verdict::continued) ++counters_.guessed;
+  counters_.bytes += static_cast<std::uint64_t>(part.end - part.begin);
+  if (!now_write_) {
+    ++counters_.reads;
+    return;
+  }
+  ++counters_.writes;
+  counters_.written += static_cast<std::uint64_t>(now_.bytes);
+  if (now_.bytes > largest_write_.bytes) largest_write_ = requests_of(now_);
 }
 
 std::int32_t Engine::agree(std::int32_t number) {
@@ -236,18 +261,21 @@ void Engine::join_nodes() {
   publish(all);
 }
 
+Requests Engine::requests_of(const Asked& asked) const {
+  return {.write = now_write_,
+          .interleaved = asked.interleaved,
+          .ranks_with_data = asked.with_data,
+          .bytes = asked.bytes,
+          .shortest_piece = asked.shortest,
+          .longest_piece = asked.longest,
+          .begin = asked.begin,
+          .end = asked.end};
+}
+
 Verdict Engine::advised(const Asked& asked, bool must_collect) const {
   if (must_collect || options_.hints == nullptr || options_.layout == nullptr) return Verdict::fresh;
-  const Requests requests{.write = now_write_,
-                          .interleaved = asked.interleaved,
-                          .ranks_with_data = asked.with_data,
-                          .bytes = asked.bytes,
-                          .shortest_piece = asked.shortest,
-                          .longest_piece = asked.longest,
-                          .begin = asked.begin,
-                          .end = asked.end};
-  return choose_way(*options_.hints, *options_.layout, requests).value == Way::independent ? Verdict::independent
-                                                                                           : Verdict::fresh;
+  return choose_way(*options_.hints, *options_.layout, requests_of(asked)).value == Way::independent ? Verdict::independent
+                                                                                                     : Verdict::fresh;
 }
 
 // All have arrived, so nobody looks at what is left of the last call any more.

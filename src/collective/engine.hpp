@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "collective/choices.hpp"
 #include "collective/data_map.hpp"
 #include "collective/hints.hpp"
 #include "collective/links.hpp"
@@ -72,20 +73,27 @@ struct Outcome {
   std::int64_t bytes = 0;    // of this rank, that are in the file or were read
 };
 
+// What a rank has done. Trivially copyable, so that one rank can gather those of all.
 struct Counters {
-  std::uint64_t calls = 0;
-  std::uint64_t guessed = 0;  // calls that needed one arrival only
+  std::uint64_t calls = 0;        // of these:
+  std::uint64_t writes = 0;       // collected
+  std::uint64_t reads = 0;        // collected
+  std::uint64_t independent = 0;  // better not collected
+  std::uint64_t guessed = 0;      // collected, and needed one arrival only
   std::uint64_t portions = 0;
-  std::uint64_t bytes = 0;      // of this rank
+  std::uint64_t written = 0;    // bytes of all ranks that were given to collected writes
+  std::uint64_t bytes = 0;      // of this rank, in collected calls
   std::uint64_t shared = 0;     // of these, to or from windows of other ranks
   std::uint64_t sent = 0;       // to other nodes
   std::uint64_t transfers = 0;  // reads and writes of the file
   std::uint64_t transferred = 0;
-  std::uint64_t whole = 0;  // of the transfers: a whole stripe, or as much as one RPC takes
+  std::uint64_t whole = 0;  // of the transfers: as much as one RPC takes, or as a chunk has at least where that is less
   std::uint64_t copy_ns = 0;
   std::uint64_t wait_ns = 0;
   std::uint64_t send_ns = 0;
   std::uint64_t file_ns = 0;
+
+  Counters& operator+=(const Counters& other);
 };
 
 class Engine {
@@ -99,6 +107,8 @@ class Engine {
   std::int32_t agree(std::int32_t number);
 
   const Counters& counters() const { return counters_; }
+  // What all ranks together gave to the largest write that was collected; without bytes: none was.
+  const Requests& largest_write() const { return largest_write_; }
 
  private:
   // The use of a window in a portion.
@@ -125,7 +135,9 @@ class Engine {
   bool guess(const Part& part, bool write);
   void arrive();
   Asked sum_up() const;
+  Requests requests_of(const Asked& asked) const;
   Verdict advised(const Asked& asked, bool must_collect) const;
+  void count(const Part& part);
   void join_nodes();
   void publish(const Asked& asked);
   void clean();
@@ -197,6 +209,7 @@ class Engine {
   std::vector<std::uint64_t> bits_;                 // of a window, as it was sent
   std::vector<std::vector<std::uint64_t>> wanted_;  // by each node, of a window that is read
   Counters counters_;
+  Requests largest_write_;
 };
 
 }  // namespace iez::collective

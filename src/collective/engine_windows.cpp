@@ -149,7 +149,7 @@ void Engine::write_window(const Use& use) {
       const Transferred done = storage_->write(offset, data + begin, end - begin);
       ++counters_.transfers;
       counters_.transferred += static_cast<std::uint64_t>(done.bytes);
-      if (end - begin == chunk.length || end - begin >= kRpc) ++counters_.whole;
+      if (end - begin >= std::min(kRpc, options_.alignment)) ++counters_.whole;
       if (done.bytes == end - begin) return;
       fail(use, offset + done.bytes, done.error != 0 ? done.error : EIO);
       failed = true;
@@ -216,7 +216,7 @@ void Engine::read_window(const Use& use) {
     const Transferred done = storage_->read(offset, data + begin, end - begin);
     ++counters_.transfers;
     counters_.transferred += static_cast<std::uint64_t>(done.bytes);
-    if (end - begin >= kRpc) ++counters_.whole;
+    if (end - begin >= std::min(kRpc, options_.alignment)) ++counters_.whole;
     if (done.bytes == end - begin) return;
     stopped = true;
     buffer.valid_end = offset + done.bytes;

@@ -229,6 +229,20 @@ void work_of_windows(const Case& c, const Windows& windows, Explanation& explana
 
 }  // namespace
 
+Pattern nearest_pattern(const Requests& requests) {
+  const std::int64_t ranks = std::max<std::uint32_t>(requests.ranks_with_data, 1);
+  const std::int64_t each = std::max<std::int64_t>(requests.bytes / ranks, 1);
+  Pattern pattern{.block = std::clamp<std::int64_t>(requests.shortest_piece, 1, each),
+                  .begin = requests.begin,
+                  .interleaved = requests.interleaved,
+                  .write = requests.write};
+  pattern.bytes = each / pattern.block * pattern.block;
+  const std::int64_t blocks = pattern.bytes / pattern.block * ranks;
+  const std::int64_t free = requests.end - requests.begin - (blocks * pattern.block);
+  if (blocks > 1 && free > 0) pattern.hole = free / (blocks - 1);
+  return pattern;
+}
+
 Result<Explanation> explain(const Hints& hints, const FileLayout& layout, const Machine& machine, const Pattern& pattern) {
   IEZ_TRY(const Case c, make_case(layout, machine, pattern));
   Explanation explanation;

@@ -27,6 +27,10 @@ struct Pattern {
   bool write = true;
 };
 
+// The regular pattern that is nearest to what ranks asked for in a call: pieces as long as the shortest one, holes as long as
+// those between pieces on average. REQUIRES: requests.bytes > 0.
+Pattern nearest_pattern(const Requests& requests);
+
 // Of one aggregator.
 struct Work {
   std::vector<std::uint32_t> osts;  // in all components

@@ -106,6 +106,38 @@ TEST(Explain, BytesOfAllAggregatorsAreAllBytes) {
   }
 }
 
+TEST(Explain, NearestPattern) {
+  // 4 ranks, 3 blocks of 10 bytes each, 2 bytes of hole behind each but the last.
+  const Requests regular{.interleaved = true,
+                         .ranks_with_data = 4,
+                         .bytes = 120,
+                         .shortest_piece = 10,
+                         .longest_piece = 10,
+                         .begin = 1000,
+                         .end = 1000 + 120 + 22};
+  const Pattern pattern = nearest_pattern(regular);
+  EXPECT_EQ(pattern.block, 10);
+  EXPECT_EQ(pattern.bytes, 30);
+  EXPECT_EQ(pattern.hole, 2);
+  EXPECT_EQ(pattern.begin, 1000);
+  EXPECT_TRUE(pattern.interleaved);
+  EXPECT_TRUE(pattern.write);
+  const auto explained = explain({}, imagined_layout(4 << 10, 2), {.ranks = 4, .nodes = 2, .cpus_per_node = 2}, pattern);
+  ASSERT_TRUE(explained);
+  EXPECT_EQ(explained->requests.end, regular.end);
+  EXPECT_EQ(explained->requests.bytes, regular.bytes);
+
+  // Whatever it is, explain() takes it.
+  for (const Requests& odd :
+       {Requests{.ranks_with_data = 3, .bytes = 100, .shortest_piece = 7, .longest_piece = 50, .begin = 5, .end = 900},
+        Requests{.ranks_with_data = 3, .bytes = 2, .shortest_piece = 1, .longest_piece = 1, .begin = 0, .end = 2},
+        Requests{.ranks_with_data = 2, .bytes = 40, .shortest_piece = 30, .longest_piece = 30, .begin = 0, .end = 30},
+        Requests{.ranks_with_data = 1, .bytes = 9, .shortest_piece = 9, .longest_piece = 9, .begin = 1, .end = 10}}) {
+    const auto answer = explain({}, imagined_layout(4 << 10, 2), {.ranks = odd.ranks_with_data}, nearest_pattern(odd));
+    EXPECT_TRUE(answer) << answer.error().message;
+  }
+}
+
 TEST(Explain, RefusesWhatMakesNoSense) {
   const auto message = [](const Machine& machine, const Pattern& pattern) {
     const auto explanation = explain({}, imagined_layout(kMib, 2), machine, pattern);

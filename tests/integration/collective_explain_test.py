@@ -12,6 +12,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 IEZ = os.environ.get("IEZ", str(ROOT / "build/dev/apps/iez/iez"))
 LAYOUTS = pathlib.Path(os.environ.get("IEZ_TEST_DATA", ROOT / "tests/fixtures")) / "lustre-2.17.0/xattr"
+COUNTERS = LAYOUTS.parents[1] / "collective/counters.jsonl"
 MIB = 1 << 20
 
 
@@ -135,6 +136,44 @@ class Explain(unittest.TestCase):
                     result = run(*arguments)
                     self.assertEqual((result.returncode, result.stdout), (1, ""), result.stderr)
                     self.assertIn(message, result.stderr)
+
+    def test_counters_of_a_run(self):
+        document = self.document("--counters", COUNTERS)
+        lab, plain = document["files"]
+        self.assertEqual((lab["path"], lab["nodes"], lab["aggregators"], lab["striped"]), ("ckpt.0001", 4, 7, True))
+        # The same as for the pattern, which is what the program wrote, once.
+        pattern = self.document("-c", 7, "-n", 16, "--nodes", 4, "--cpus", 4, "-b", 65536, "--bytes", 32 * 65536, "--hint", "cb_buffer_size=8388608")
+        independent, contiguous, stripes = (way["hand_overs"] for way in pattern["compared"])
+        self.assertEqual(lab["hand_overs"], {"independent_ranks": independent, "contiguous_parts": contiguous, "stripes": stripes,
+                                             "avoided": independent - stripes})
+        self.assertGreater(independent, 0)
+        self.assertEqual((plain["path"], plain["passed"], plain["hand_overs"]), ("restart.dat", 4, None))
+        self.assertEqual(document["skipped_lines"], 0)
+        text = run("--counters", COUNTERS).stdout
+        for line in ("ckpt.0001: 16 ranks on 4 nodes", "calls        1 write and 1 read collected; 4 left to the MPI",
+                     "file         64 transfers, 1.00 MiB each; 64 of them as large as an RPC", "locks        none: this is not Lustre"):
+            self.assertIn(line + "\n", text)
+
+    def test_counters_that_are_none(self):
+        good = COUNTERS.read_text(encoding="utf-8").splitlines()[0]
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "counters"
+            bad = ["", "no JSON", "[]", "{}", good[:-5], good.replace('"version":1', '"version":2'), good.replace('"ranks":16,"nodes"', '"ranks":-1,"nodes"'),
+                   good.replace('"stripe_size":1048576', '"stripe_size":0'), good.replace('"osts":[2,7,12,3,8,13,4]', '"osts":[]'),
+                   good.replace('"calls":2', '"calls":1e300'), good.replace('"bytes":33554432,"ranks"', '"bytes":0,"ranks"')]
+            path.write_text("\n".join([*bad, good, ""]), encoding="utf-8")
+            result = run("--counters", path, "--json")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertEqual(json.loads(result.stdout)["skipped_lines"], len(bad) - 1)
+            self.assertEqual(len(json.loads(result.stdout)["files"]), 1)
+            self.assertIn("line 2 is not a line of counters", result.stderr)
+            for text, status, message in (("no JSON\n", 1, "no line of counters"), ("", 0, "")):
+                path.write_text(text, encoding="utf-8")
+                result = run("--counters", path)
+                self.assertEqual((result.returncode, result.stdout), (status, ""))
+                self.assertIn(message, result.stderr)
+            self.assertEqual(run("--counters", path, "-n", 4).returncode, 2)
+            self.assertEqual(run("--counters", pathlib.Path(folder) / "nothing").returncode, 1)
 
 
 if __name__ == "__main__":

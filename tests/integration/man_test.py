@@ -151,7 +151,8 @@ JSON_RUNS = {
                    ("layout", "set", "--dry-run", "--json", "-E", "1M:mdt", "-E", "eof:count=2", "x")],
     "iez-contention": [("contention", "--json", "--osts", "480", "--stripes", "160", "--max-load", "2"), ("contention", *AFTER),
                        ("contention", *AFTER, "--watch", "--every", "50ms", "--count", "1")],
-    "iez-collective": [("collective", "explain", "--json", "-c", "4", "--nodes", "2")],
+    "iez-collective": [("collective", "explain", "--json", "-c", "4", "--nodes", "2"),
+                       ("collective", "explain", "--json", "--counters", "../collective/counters.jsonl")],
     "iez-advise": [("advise", "--json", "--machine", "lscratchc", "--ranks", "4096", "--bytes", "4T", "--per-process")],
     "iez-tune": [("tune", "--json", "--counts", "1,2", "--sizes", "1M", *extra, "--", "echo", "5 MB/s")
                  for extra in ((), ("--dry-run",))],
