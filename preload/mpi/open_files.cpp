@@ -7,6 +7,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "preload/mpi/transfer.hpp"
+
 namespace iez::preload {
 
 namespace {
@@ -95,7 +97,10 @@ void remember(MPI_File file, MPI_Comm comm, const char* path, int mode, MPI_Info
   take_hints(*mpi, info, open->hints);
   if (size < 2 && open->hints.mode != collective::Mode::collective) return;  // one rank has nobody to collect from
   open->team = TeamComm::of(*mpi, comm, static_cast<int>(open->hints.ranks_per_node));
-  if (open->team) add_file(file, std::move(open));
+  if (!open->team) return;
+  // Who always wants it gets it from the first call on, be it a nonblocking one, in which no session can begin.
+  if (open->hints.mode == collective::Mode::collective) is_served(*open);
+  add_file(file, std::move(open));
 }
 
 }  // namespace iez::preload

@@ -18,6 +18,13 @@ namespace iez::plan {
 namespace {
 
 constexpr std::size_t kBufferSize = std::size_t{1} << 20U;
+constexpr int kTries = 100;
+
+// Without a name, so that who is killed leaves nothing; not every file system can do that.
+int open_nameless(const std::string& path) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  return ::open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR);
+}
 
 }  // namespace
 
@@ -31,10 +38,13 @@ Result<PlanOutput> PlanOutput::create(const std::string& path, mode_t mode) {
   }
   PlanOutput output;
   output.path_ = path;
-  std::string temporary = path + ".XXXXXX";
-  output.fd_ = input::UniqueFd(::mkostemp(temporary.data(), O_CLOEXEC));
-  if (!output.fd_) return fail_errno(errno, fmt::format("{}: cannot create the plan", path));
-  output.temporary_ = std::move(temporary);
+  output.fd_ = input::UniqueFd(open_nameless(path));
+  if (!output.fd_) {
+    std::string temporary = path + ".XXXXXX";
+    output.fd_ = input::UniqueFd(::mkostemp(temporary.data(), O_CLOEXEC));
+    if (!output.fd_) return fail_errno(errno, fmt::format("{}: cannot create the plan", path));
+    output.temporary_ = std::move(temporary);
+  }
   if (::fchmod(output.fd_.get(), mode) != 0) return fail_errno(errno, fmt::format("{}: cannot set the mode of the plan", path));
   output.buffer_.reserve(kBufferSize);
   return output;
@@ -90,9 +100,24 @@ Result<void> PlanOutput::rewind(std::uint64_t size) {
   return {};
 }
 
+// A file without a name gets one beside the plan's, for as long as it takes to rename it.
+Result<void> PlanOutput::name_it() {
+  const std::string self = fmt::format("/proc/self/fd/{}", fd_.get());
+  for (int number = 0; number < kTries; ++number) {
+    std::string name = fmt::format("{}.{}-{}", path_, ::getpid(), number);
+    if (::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0) {
+      temporary_ = std::move(name);
+      return {};
+    }
+    if (errno != EEXIST) break;
+  }
+  return fail_errno(errno, fmt::format("{}: cannot give the plan a name", path_));
+}
+
 Result<void> PlanOutput::finish(std::span<const std::byte> front) {
   IEZ_CHECK(flush());
   IEZ_CHECK(write_at(0, front));
+  if (temporary_.empty()) IEZ_CHECK(name_it());
   if (std::rename(temporary_.c_str(), path_.c_str()) != 0) {
     return fail_errno(errno, fmt::format("{}: cannot give the plan its name", path_));
   }

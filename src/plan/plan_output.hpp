@@ -1,4 +1,4 @@
-// A file that appears whole or not at all: written front to back under another name beside it, then renamed.
+// A file that appears whole or not at all: written front to back without a name, or under another one beside it, then renamed.
 //
 // Thread safety: none. Errors name the path; after one nothing is left behind.
 #pragma once
@@ -37,10 +37,11 @@ class PlanOutput {
  private:
   PlanOutput() = default;
   [[nodiscard]] Result<void> flush();
+  [[nodiscard]] Result<void> name_it();
   [[nodiscard]] Result<void> write_at(std::uint64_t offset, std::span<const std::byte> bytes) const;
 
   std::string path_;
-  std::string temporary_;  // empty: done
+  std::string temporary_;  // empty: it has no name yet, or its own
   input::UniqueFd fd_;
   std::vector<std::byte> buffer_;
   std::uint64_t flushed_ = 0;
