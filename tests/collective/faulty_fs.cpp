@@ -9,10 +9,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 #include <fuse3/fuse.h>
 
@@ -67,13 +68,18 @@ int read_file(const char*, char* data, std::size_t size, off_t offset, fuse_file
   return done < 0 ? -errno : static_cast<int>(done);
 }
 
+template <typename T>
+bool parse(std::string_view text, T& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc != 7) return 2;
-  Mount state{.root = argv[1], .writes = std::string_view(argv[3]) == "write", .error = std::atoi(argv[4])};
-  state.from = std::atoll(argv[5]);
-  state.to = std::atoll(argv[6]);
+  Mount state{.root = argv[1], .writes = std::string_view(argv[3]) == "write"};
+  if (!parse(argv[4], state.error) || !parse(argv[5], state.from) || !parse(argv[6], state.to)) return 2;
   fuse_operations operations{};
   operations.getattr = get_attr;
   operations.create = create_file;
