@@ -17,19 +17,17 @@ namespace iez::cli {
 
 namespace {
 
-using collective::Explanation;
-
 // A line is from outside: what it lacks, or has of another kind, is remembered and taken for nothing.
 class Fields {
  public:
   Fields(const ordered_json& json, bool& good) : json_(json), good_(good) {}
 
   const ordered_json& at(const char* key) const {
-    static const ordered_json nothing;
+    static const ordered_json kNothing;
     const auto found = json_.find(key);
     if (json_.is_object() && found != json_.end()) return *found;
     good_ = false;
-    return nothing;
+    return kNothing;
   }
   Fields inside(const char* key) const { return {at(key), good_}; }
   std::int64_t number(const char* key) const {

@@ -1,7 +1,6 @@
 #include "collective/file_report.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <concepts>
 #include <cstddef>
 #include <string_view>
@@ -75,9 +74,7 @@ class Line {
   }
   template <std::integral Number>
   void number(Number value) {
-    char digits[24];
-    const auto [end, problem] = std::to_chars(digits, digits + sizeof digits, value);
-    text_.append(digits, end);
+    text_ += std::to_string(value);
     text_ += ',';
   }
   // value / 10^digits
