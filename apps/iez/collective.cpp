@@ -1,12 +1,15 @@
 #include "collective.hpp"
 
+#include <algorithm>
 #include <array>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "collective/choice_text.hpp"
+#include "contention/log_choice.hpp"
 #include "json.hpp"
 #include "layout.hpp"
 #include "table.hpp"
@@ -115,6 +118,26 @@ std::string summary(const CollectiveCase& asked, const Explanation& answer) {
   return out;
 }
 
+// One file or logs, by the number of OSTs that hint iez_osts tells; none without it, or for reads.
+Result<std::optional<contention::LogChoice>> logs_or_file(const CollectiveCase& asked) {
+  if (asked.hints.osts == 0 || !asked.pattern.write) return std::nullopt;
+  std::uint32_t stripes = 1;
+  for (const collective::StripedRange& range : asked.layout.ranges) {
+    if (asked.layout.striped) stripes = std::max(stripes, static_cast<std::uint32_t>(range.osts.size()));
+  }
+  IEZ_TRY(contention::LogChoice choice, contention::log_pays(contention::machine_like_lscratchc(asked.hints.osts), {},
+                                                             {.ranks = asked.machine.ranks,
+                                                              .nodes = asked.machine.nodes,
+                                                              .stripes = std::min(stripes, asked.hints.osts),
+                                                              .shared_share = 1,
+                                                              .flatten_at_close = !asked.hints.flatten_later}));
+  return choice;
+}
+
+std::string logs_text(const contention::LogChoice& choice) {
+  return line("logs", fmt::format("{}: {}", choice.pays ? "would pay" : "would not pay", choice.reason));
+}
+
 std::string work_text(const CollectiveCase& asked, const Explanation& answer, const CollectiveExplainOptions& options,
                       const Terminal& terminal) {
   Table table({{"AGGREGATOR", Align::right},
@@ -182,6 +205,11 @@ ordered_json osts_json(const std::vector<std::uint32_t>& osts, bool striped) {
 template <typename T>
 ordered_json choice_json(const collective::Choice<T>& choice) {
   return {{"value", choice.value}, {"because", to_word(choice.because)}};
+}
+
+ordered_json to_json(const std::optional<contention::LogChoice>& choice) {
+  if (!choice) return nullptr;
+  return {{"pays", choice->pays}, {"logs_bytes_s", choice->logs.value}, {"shared_bytes_s", choice->shared.value}, {"because", choice->reason}};
 }
 
 ordered_json to_json(const CollectiveCase& asked, const Explanation& answer) {
@@ -272,8 +300,14 @@ Result<void> run_collective_explain(const CollectiveExplainOptions& options, Con
     context.log.warning(fmt::format("hint {}: not a hint of collective I/O, or not a value of it; ignored", hint));
   }
   IEZ_TRY(const Explanation answer, collective::explain(asked.hints, asked.layout, asked.machine, asked.pattern));
-  if (options.json) return print(to_line(to_json(asked, answer)));
-  std::string out = options.no_header ? std::string() : summary(asked, answer) + '\n';
+  IEZ_TRY(const std::optional<contention::LogChoice> logs, logs_or_file(asked));
+  if (options.json) {
+    ordered_json json = to_json(asked, answer);
+    json["logs"] = to_json(logs);
+    return print(to_line(json));
+  }
+  std::string out;
+  if (!options.no_header) out = summary(asked, answer) + (logs ? logs_text(*logs) : "") + '\n';
   out += work_text(asked, answer, options, context.terminal);
   out += '\n';
   out += compared_text(asked, answer, options, context.terminal);

@@ -27,6 +27,13 @@ void take_view(const MpiFunctions& mpi, OpenFile& open, MPI_Offset start, MPI_Da
   if (open.view && (!open.view->ascending() || open.view->offset_of(0) < 0)) open.view.reset();
 }
 
+// A log that could not be brought into the file: the program would go on without what is in it.
+int told_error(const OpenFile& open, MPI_File file) {
+  if (open.log_error == 0) return MPI_SUCCESS;
+  mpi_functions()->File_call_errhandler(file, class_of(open.log_error));
+  return class_of(open.log_error);
+}
+
 }  // namespace
 
 }  // namespace iez::preload
@@ -51,6 +58,7 @@ IEZ_EXPORT int MPI_File_set_view(MPI_File file, MPI_Offset start, MPI_Datatype e
       iez::preload::take_view(*mpi_functions(), *open, start, etype, filetype, representation);
     }
     iez::preload::agree_on_view(*open, new_hints);
+    if (result == MPI_SUCCESS) return iez::preload::told_error(*open, file);
   }
   return result;
 }
@@ -62,6 +70,7 @@ IEZ_EXPORT int MPI_File_set_atomicity(MPI_File file, int flag) {
   if (const auto open = find_file(file)) {
     if (result == MPI_SUCCESS) open->atomic = flag != 0;
     iez::preload::agree_on_view(*open, false);
+    if (result == MPI_SUCCESS) return iez::preload::told_error(*open, file);
   }
   return result;
 }
@@ -92,14 +101,18 @@ IEZ_EXPORT int MPI_File_get_info(MPI_File file, MPI_Info* info) {
 IEZ_EXPORT int MPI_File_close(MPI_File* file) {
   const auto real = next<decltype(&MPI_File_close)>("MPI_File_close");
   if (real == nullptr) return MPI_ERR_UNSUPPORTED_OPERATION;
+  int error = MPI_SUCCESS;
   if (file != nullptr) {
     if (const auto open = iez::preload::remove_file(*file)) {
       open->worker.reset();
       iez::preload::end_session(*open);
       iez::preload::tell_counters(*open);
+      iez::preload::end_log(*open);
+      error = iez::preload::told_error(*open, *file);
     }
   }
-  return real(file);
+  const int result = real(file);
+  return error != MPI_SUCCESS ? error : result;
 }
 
 }  // extern "C"

@@ -18,12 +18,14 @@
 #include "preload/mpi/mpi_functions.hpp"
 #include "preload/mpi/open_files.hpp"
 #include "preload/mpi/open_note.hpp"
+#include "preload/mpi/transfer.hpp"
 
 namespace {
 
 using iez::preload::OpenNote;
 
 using iez::preload::next;
+using iez::preload::without_file_system;
 
 using FileOpen = int (*)(MPI_Comm, const char*, int, MPI_Info, MPI_File*);
 using CommNumber = int (*)(MPI_Comm, int*);
@@ -33,13 +35,6 @@ struct Opening {
   OpenNote note;
   int caller_errno;
 };
-
-// ROMIO and OMPIO take "ufs:/path"; a name of one letter is no file system.
-const char* without_file_system(const char* name) {
-  const char* const colon = std::strchr(name, ':');
-  const char* const slash = std::strchr(name, '/');
-  return colon != nullptr && colon - name > 1 && (slash == nullptr || colon < slash) ? colon + 1 : name;
-}
 
 std::uint32_t writers_of(MPI_Info info) {
   if (info == MPI_INFO_NULL) return 0;
@@ -100,7 +95,10 @@ IEZ_EXPORT int MPI_File_open(MPI_Comm comm, const char* filename, int amode, MPI
   const int result = open(comm, filename, amode, info, fh);
   end(opening, result);
   if (result == MPI_SUCCESS && opening.note.path != nullptr) {
-    iez::preload::remember(*fh, comm, opening.note.path, amode, info);
+    if (const int error = iez::preload::remember(*fh, comm, opening.note.path, amode, info)) {
+      if (const auto close = next<int (*)(MPI_File*)>("PMPI_File_close"); close != nullptr) close(fh);
+      return iez::preload::class_of(error);
+    }
   }
   return result;
 }

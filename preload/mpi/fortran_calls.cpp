@@ -240,7 +240,13 @@ using iez::preload::type_of;
     tell(error, made.keep(MPI_File_##name(file_of(*file), *offset, memory_of(buf), *count, type_of(*type), made.get())));     \
   }
 
-#define IEZ_COLLECTIVE(verb, VERB)                       \
+#define IEZ_CALLS(verb, VERB)                            \
+  IEZ_WHOLE(verb, VERB)                                  \
+  IEZ_WHOLE(verb##_shared, VERB##_SHARED)                \
+  IEZ_WHOLE_AT(verb##_at, VERB##_AT)                     \
+  IEZ_START(i##verb, I##VERB)                            \
+  IEZ_START(i##verb##_shared, I##VERB##_SHARED)          \
+  IEZ_START_AT(i##verb##_at, I##VERB##_AT)               \
   IEZ_WHOLE(verb##_all, VERB##_ALL)                      \
   IEZ_WHOLE(verb##_ordered, VERB##_ORDERED)              \
   IEZ_WHOLE_AT(verb##_at_all, VERB##_AT_ALL)             \
@@ -255,8 +261,8 @@ using iez::preload::type_of;
 
 extern "C" {
 
-IEZ_COLLECTIVE(write, WRITE)
-IEZ_COLLECTIVE(read, READ)
+IEZ_CALLS(write, WRITE)
+IEZ_CALLS(read, READ)
 
 IEZ_FORTRAN(open, OPEN,
             (MPI_Fint * comm, const char* name, MPI_Fint* mode, MPI_Fint* info, MPI_Fint* file, MPI_Fint* error, int length),
@@ -296,6 +302,32 @@ IEZ_FORTRAN(get_info, GET_INFO, (MPI_Fint * file, MPI_Fint* info, MPI_Fint* erro
   const int result = MPI_File_get_info(file_of(*file), &told);
   if (result == MPI_SUCCESS) *info = info_number_of(told);
   tell(error, result);
+}
+
+#define IEZ_TAKES_SIZE(name, NAME)                                                                            \
+  IEZ_FORTRAN(name, NAME, (MPI_Fint * file, MPI_Offset * size, MPI_Fint * error), IEZ_ALIAS_WITHOUT_DATA) { \
+    tell(error, MPI_File_##name(file_of(*file), *size));                                                      \
+  }
+#define IEZ_SEEK(name, NAME)                                                                                                   \
+  IEZ_FORTRAN(name, NAME, (MPI_Fint * file, MPI_Offset * offset, MPI_Fint * whence, MPI_Fint * error), IEZ_ALIAS_WITHOUT_DATA) { \
+    tell(error, MPI_File_##name(file_of(*file), *offset, *whence));                                                            \
+  }
+
+IEZ_TAKES_SIZE(set_size, SET_SIZE)
+IEZ_TAKES_SIZE(preallocate, PREALLOCATE)
+IEZ_SEEK(seek, SEEK)
+IEZ_SEEK(seek_shared, SEEK_SHARED)
+
+IEZ_FORTRAN(get_size, GET_SIZE, (MPI_Fint * file, MPI_Offset* size, MPI_Fint* error), IEZ_ALIAS_WITHOUT_DATA) {
+  tell(error, MPI_File_get_size(file_of(*file), size));
+}
+
+IEZ_FORTRAN(sync, SYNC, (MPI_Fint * file, MPI_Fint* error), IEZ_ALIAS_WITHOUT_DATA) {
+  tell(error, MPI_File_sync(file_of(*file)));
+}
+
+IEZ_FORTRAN(delete, DELETE, (const char* name, MPI_Fint* info, MPI_Fint* error, int length), IEZ_ALIAS_WITHOUT_DATA) {
+  tell(error, MPI_File_delete(text_of(name, length).c_str(), info_of(*info)));
 }
 
 }  // extern "C"

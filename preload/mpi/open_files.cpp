@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <mutex>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
 
+#include "preload/mpi/flattening.hpp"
 #include "preload/mpi/transfer.hpp"
 
 namespace iez::preload {
@@ -56,6 +58,13 @@ void take_hints(const MpiFunctions& mpi, MPI_Info info, collective::Hints& hints
 
 }  // namespace
 
+// A name of one letter is no file system.
+const char* without_file_system(const char* name) {
+  const char* const colon = std::strchr(name, ':');
+  const char* const slash = std::strchr(name, '/');
+  return colon != nullptr && colon - name > 1 && (slash == nullptr || colon < slash) ? colon + 1 : name;
+}
+
 std::shared_ptr<OpenFile> find_file(MPI_File file) {
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
@@ -85,22 +94,72 @@ bool take_info(const MpiFunctions& mpi, MPI_Info info, OpenFile& open) {
   return open.team->rank() == 0 && open.hints != before;
 }
 
-void remember(MPI_File file, MPI_Comm comm, const char* path, int mode, MPI_Info info) {
+namespace {
+
+// What the first rank says of a file that was opened.
+constexpr std::int32_t kHasLog = 1;
+constexpr std::int32_t kWantsLog = 2;
+constexpr std::int32_t kChooses = 4;
+constexpr std::int32_t kLater = 8;
+
+std::int32_t look_at(const OpenFile& open) {
+  std::int32_t told = has_log(open.path) ? kHasLog : 0;
+  if ((open.mode & (MPI_MODE_RDONLY | MPI_MODE_SEQUENTIAL)) != 0) return told;
+  if (open.hints.mode == collective::Mode::log) told |= kWantsLog;
+  if (open.hints.mode == collective::Mode::choose) told |= kChooses;
+  if (told > kHasLog && open.hints.flatten_later) told |= kLater;
+  return told;
+}
+
+bool wants_log(OpenFile& open, std::int32_t told) {
+  if ((told & kChooses) == 0) return (told & kWantsLog) != 0;
+  if (!open.team->learn_nodes()) return false;
+  std::int32_t pays = open.team->rank() == 0 && logs_pay(*open.team, open.path, open.hints) ? 1 : 0;
+  open.team->broadcast(&pays, sizeof pays);
+  return pays != 0;
+}
+
+}  // namespace
+
+int remember(MPI_File file, MPI_Comm comm, const char* path, int mode, MPI_Info info) {
   const MpiFunctions* const mpi = mpi_functions();
   int size = 0;
-  if (mpi == nullptr || mpi->Comm_size(comm, &size) != MPI_SUCCESS) return;
+  int rank = 0;
+  if (mpi == nullptr || mpi->Comm_size(comm, &size) != MPI_SUCCESS || mpi->Comm_rank(comm, &rank) != MPI_SUCCESS) return 0;
   auto open = std::make_shared<OpenFile>();
   open->path = path;
   open->mode = mode;
   take_environment(open->hints);
-  if (open->hints.mode == collective::Mode::off) return;
+  if (open->hints.mode == collective::Mode::off) return 0;
   take_hints(*mpi, info, open->hints);
-  if (size < 2 && open->hints.mode != collective::Mode::collective) return;  // one rank has nobody to collect from
+  std::int32_t told = rank == 0 ? look_at(*open) : 0;
+  // One rank has nobody to collect from.
+  if (size < 2 && open->hints.mode != collective::Mode::collective && told == 0) return 0;
   open->team = TeamComm::of(*mpi, comm, static_cast<int>(open->hints.ranks_per_node));
-  if (!open->team) return;
+  if (!open->team) return 0;
+  open->team->broadcast(&told, sizeof told);
+  if ((told & kHasLog) != 0) {
+    if (const int error = flatten_log(*open->team, open->path, open->hints)) return error;
+    if ((mode & MPI_MODE_APPEND) != 0) {
+      mpi->File_seek(file, 0, MPI_SEEK_END);
+      mpi->File_seek_shared(file, 0, MPI_SEEK_END);
+    }
+  }
+  if (wants_log(*open, told)) {
+    open->log = LoggedFile::begin(*open->team, open->path);
+    open->logged = open->log != nullptr;
+  }
+  if (!open->logged && (open->hints.mode == collective::Mode::log || open->hints.mode == collective::Mode::choose)) {
+    open->hints.mode = collective::Mode::automatic;
+  }
+  if (open->logged) {
+    open->hints.mode = collective::Mode::log;
+    open->hints.flatten_later = (told & kLater) != 0;
+  }
   // Who always wants it gets it from the first call on, be it a nonblocking one, in which no session can begin.
   if (open->hints.mode == collective::Mode::collective) is_served(*open);
   add_file(file, std::move(open));
+  return 0;
 }
 
 }  // namespace iez::preload

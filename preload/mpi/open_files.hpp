@@ -12,6 +12,7 @@
 #include "collective/data_map.hpp"
 #include "collective/file_report.hpp"
 #include "collective/hints.hpp"
+#include "preload/mpi/logged_file.hpp"
 #include "preload/mpi/session.hpp"
 #include "preload/mpi/team.hpp"
 #include "preload/mpi/worker.hpp"
@@ -37,6 +38,11 @@ struct OpenFile {
   std::int64_t etype_bytes = 1;
   bool atomic = false;
 
+  // In log mode, which is decided at open, the same on all ranks.
+  bool logged = false;
+  std::unique_ptr<LoggedFile> log;  // none while the file is left to the MPI
+  int log_error = 0;                // with which a log stayed beside the file
+
   bool tried = false;  // to begin a session
   std::unique_ptr<Session> session;
   std::optional<Done> split;       // of a split call that has begun
@@ -49,8 +55,12 @@ struct OpenFile {
   std::uint64_t passed = 0;                      // calls that were left to the MPI
 };
 
-// After a file was opened, by all ranks of `comm`.
-void remember(MPI_File file, MPI_Comm comm, const char* path, int mode, MPI_Info info);
+// Of a name as it is given to MPI: ROMIO and OMPIO take "ufs:/path".
+const char* without_file_system(const char* name);
+
+// After a file was opened, by all ranks of `comm`. A log that lies beside it is brought into it; if that fails, an errno, and the
+// file must not be used: it would be without what is in the log.
+[[nodiscard]] int remember(MPI_File file, MPI_Comm comm, const char* path, int mode, MPI_Info info);
 // More hints. True if they change what is in force: those of the first rank, for all.
 bool take_info(const MpiFunctions& mpi, MPI_Info info, OpenFile& open);
 

@@ -76,7 +76,36 @@ using StartPolled = int (*)(MPI_Grequest_query_function*, MPI_Grequest_free_func
 StartPolled start_polled() { return reinterpret_cast<StartPolled>(::dlsym(RTLD_DEFAULT, "MPIX_Grequest_start")); }
 #endif
 
+// What is told of a call that was done when it was made.
+struct Completed {
+  const MpiFunctions& mpi;
+  int result;
+  MPI_Count bytes;
+};
+
+int query_completed(void* state, MPI_Status* status) {
+  const auto* const done = static_cast<Completed*>(state);
+  done->mpi.Status_set_elements_x(status, MPI_BYTE, done->bytes);
+  done->mpi.Status_set_cancelled(status, 0);
+  return done->result;
+}
+
+int release_completed(void* state) {
+  delete static_cast<Completed*>(state);
+  return MPI_SUCCESS;
+}
+
 }  // namespace
+
+bool start_completed(const MpiFunctions& mpi, int result, MPI_Count bytes, MPI_Request* request) {
+  auto* const done = new Completed{.mpi = mpi, .result = result, .bytes = bytes};
+  if (mpi.Grequest_start(query_completed, release_completed, Pending::cancel, done, request) != MPI_SUCCESS) {
+    delete done;
+    return false;
+  }
+  mpi.Grequest_complete(*request);
+  return true;
+}
 
 bool Pending::possible() {
 #ifdef OPEN_MPI

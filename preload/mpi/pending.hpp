@@ -48,4 +48,7 @@ class Pending {
   bool completed_ = false;
 };
 
+// A request of a call that is done already. False if the MPI refuses.
+bool start_completed(const MpiFunctions& mpi, int result, MPI_Count bytes, MPI_Request* request);
+
 }  // namespace iez::preload

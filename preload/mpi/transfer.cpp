@@ -12,6 +12,7 @@
 
 #include "preload/mpi/counters.hpp"
 #include "preload/mpi/datatype.hpp"
+#include "preload/mpi/flattening.hpp"
 #include "preload/mpi/pending.hpp"
 
 namespace iez::preload {
@@ -27,22 +28,6 @@ using collective::Verdict;
 constexpr std::int32_t kLeave = 1;
 constexpr std::int32_t kNewHints = 2;  // with or without kLeave
 constexpr std::int32_t kBadArgument = 1000;
-
-int class_of(int error) {
-  switch (error) {
-    case ENOSPC:
-      return MPI_ERR_NO_SPACE;
-    case EDQUOT:
-      return MPI_ERR_QUOTA;
-    case EROFS:
-      return MPI_ERR_READ_ONLY;
-    case EACCES:
-    case EPERM:
-      return MPI_ERR_ACCESS;
-    default:
-      return MPI_ERR_IO;
-  }
-}
 
 bool is_named(const MpiFunctions& mpi, MPI_Datatype type) {
   int integers = 0;
@@ -178,6 +163,9 @@ struct Order {
   MPI_Offset end = 0;
 };
 
+// What a file in log mode is asked for: all ranks at once or not, and whether they are to know of each other's errors.
+enum class Together : std::uint8_t { alone, started, ended };
+
 Order put_in_order(const MpiFunctions& mpi, const OpenFile& open, const Call& call) {
   Prepared prepared;
   std::int64_t mine = measure(mpi, open, call, prepared) == 0 ? prepared.etypes : 0;
@@ -194,7 +182,81 @@ Order put_in_order(const MpiFunctions& mpi, const OpenFile& open, const Call& ca
   return {.begin = reached - count, .end = end};
 }
 
+Done transfer_in_log(const MpiFunctions& mpi, OpenFile& open, const Call& given, Together together) {
+  Call call = given;
+  Order order;
+  if (call.where == Where::ordered) {
+    order = put_in_order(mpi, open, call);
+    call.offset = order.begin;
+  }
+  Prepared prepared;
+  prepare(mpi, open, call, prepared);
+  if (together != Together::alone) open.log->next_sequence();
+  Done done{.served = true};
+  if (prepared.part.refusal != 0) {
+    done.result = prepared.part.refusal - kBadArgument;
+  } else {
+    const Moved moved = call.write ? open.log->write(prepared.part) : open.log->read(prepared.part);
+    done.bytes = moved.bytes;
+    done.result = moved.error == 0 ? MPI_SUCCESS : class_of(moved.error);
+    unpack(mpi, open, call, prepared, done.bytes);
+    if (call.where == Where::pointer) mpi.File_seek(call.file, prepared.position + prepared.etypes, MPI_SEEK_SET);
+  }
+  if (call.where == Where::ordered) mpi.File_seek_shared(call.file, order.end, MPI_SEEK_SET);
+  if (together == Together::ended) done.result = open.team->largest(done.result);
+  return done;
+}
+
+// All ranks have closed their logs, before anybody goes on.
+void close_log(OpenFile& open) {
+  open.log_error = open.team->largest(open.log->close());
+  open.log.reset();
+}
+
+// A view that is not served, or atomic mode, of any rank: the log goes into the file, and the MPI does all calls until that
+// changes.
+void agree_on_log(OpenFile& open) {
+  const bool leave = open.team->largest(open.view && !open.atomic ? 0 : 1) != 0;
+  if (leave && open.log) {
+    close_log(open);
+    if (open.log_error == 0) open.log_error = flatten_log(*open.team, open.path, open.hints);
+  } else if (!leave && !open.log && open.log_error == 0) {
+    open.log = LoggedFile::begin(*open.team, open.path);
+  }
+  open.left = !open.log;
+}
+
 }  // namespace
+
+int class_of(int error) {
+  switch (error) {
+    case ENOSPC:
+      return MPI_ERR_NO_SPACE;
+    case EDQUOT:
+      return MPI_ERR_QUOTA;
+    case EROFS:
+      return MPI_ERR_READ_ONLY;
+    case EACCES:
+    case EPERM:
+      return MPI_ERR_ACCESS;
+    default:
+      return MPI_ERR_IO;
+  }
+}
+
+void end_log(OpenFile& open) {
+  if (!open.log) return;
+  close_log(open);
+  if ((open.mode & MPI_MODE_DELETE_ON_CLOSE) != 0) {
+    if (open.team->rank() == 0) discard_log_of(open.path);
+  } else if (open.log_error == 0 && !open.hints.flatten_later) {
+    open.log_error = flatten_log(*open.team, open.path, open.hints);
+  }
+}
+
+MPI_Offset etypes_before(const OpenFile& open, std::int64_t size) {
+  return (open.view->position_at(size) + open.etype_bytes - 1) / open.etype_bytes;
+}
 
 bool is_served(OpenFile& open) {
   if (!open.tried) {
@@ -207,6 +269,7 @@ bool is_served(OpenFile& open) {
 }
 
 void agree_on_view(OpenFile& open, bool new_hints) {
+  if (open.logged) return agree_on_log(open);
   const bool begins = !open.tried;
   if (!is_served(open)) return;
   if (open.worker) open.worker->drain([&open] { open.team->poke(); });
@@ -221,7 +284,7 @@ void agree_on_view(OpenFile& open, bool new_hints) {
 }
 
 void agree_on_hints(OpenFile& open, bool new_hints) {
-  if (!open.tried) return;  // the session will begin with them
+  if (open.logged || !open.tried) return;  // the session will begin with them
   if (!open.session) {
     if (open.team->largest(new_hints ? 1 : 0) == 0) return;
     open.tried = false;
@@ -231,7 +294,9 @@ void agree_on_hints(OpenFile& open, bool new_hints) {
 
 Done transfer(const MpiFunctions& mpi, OpenFile& open, const Call& given) {
   Done done;
+  if (!given.collective && (!open.log || !allows(open, given))) return done;
   if (!allows(open, given)) return {.served = true, .result = given.write ? MPI_ERR_READ_ONLY : MPI_ERR_ACCESS};
+  if (open.log) return transfer_in_log(mpi, open, given, given.collective ? Together::ended : Together::alone);
   if (!fits(open, given) || !is_served(open)) return done;
   if (open.worker) open.worker->drain([&open] { open.team->poke(); });
   Call call = given;
@@ -261,6 +326,11 @@ Done transfer(const MpiFunctions& mpi, OpenFile& open, const Call& given) {
 }
 
 bool start_transfer(const MpiFunctions& mpi, const std::shared_ptr<OpenFile>& open, const Call& call, MPI_Request* request) {
+  if (open->log && allows(*open, call)) {
+    const Done done = transfer_in_log(mpi, *open, call, call.collective ? Together::started : Together::alone);
+    return start_completed(mpi, done.result, done.bytes, request);
+  }
+  if (!call.collective) return false;
   // A session cannot begin here: that would be waiting for the others.
   if (!fits(*open, call) || !open->session || open->team->nodes().size() > 1 || !Pending::possible()) return false;
   auto prepared = std::make_shared<Prepared>();

@@ -1,6 +1,6 @@
-// A collective call of the program, carried out by the engine, or left to the MPI.
+// A call of the program that moves data, carried out by the engine or in a log, or left to the MPI.
 //
-// Thread safety: as MPI demands of collective calls on a file: one at a time.
+// Thread safety: as MPI demands of collective calls on a file: one at a time. Calls that are not collective: any number.
 #pragma once
 
 #include "preload/mpi/mpi_functions.hpp"
@@ -17,6 +17,7 @@ enum class Where : std::uint8_t {
 struct Call {
   MPI_File file{};
   bool write = false;
+  bool collective = true;  // if not, it is served only where the file is in log mode
   Where where = Where::pointer;
   MPI_Offset offset = 0;
   void* memory = nullptr;
@@ -32,11 +33,20 @@ void agree_on_view(OpenFile& open, bool new_hints);
 // After take_info(), which may make a file served that was not. Collective.
 void agree_on_hints(OpenFile& open, bool new_hints);
 
-// All ranks make the same call.
+// All ranks make the same call, if it is a collective one.
 Done transfer(const MpiFunctions& mpi, OpenFile& open, const Call& call);
 
 // The same while the program goes on. False: nothing has happened, on any rank.
 bool start_transfer(const MpiFunctions& mpi, const std::shared_ptr<OpenFile>& open, const Call& call, MPI_Request* request);
+
+// At close: the log goes into the file, unless it is to stay. Collective; tells in log_error.
+void end_log(OpenFile& open);
+
+// What of a view lies before `size` in the file, in etypes.
+MPI_Offset etypes_before(const OpenFile& open, std::int64_t size);
+
+// The class of an errno.
+int class_of(int error);
 
 // What a status tells of it. `status` may be MPI_STATUS_IGNORE.
 void set_status(const MpiFunctions& mpi, MPI_Status* status, MPI_Count bytes);

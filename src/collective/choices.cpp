@@ -124,6 +124,7 @@ Choice<Way> choose_way(const Hints& hints, const FileLayout& layout, const Reque
     case Mode::log:
       return {.value = Way::log, .because = Because::mode_hint};
     case Mode::automatic:
+    case Mode::choose:  // and logs were not chosen
       break;
   }
   const Switch collect = requests.write ? hints.collect_writes : hints.collect_reads;

@@ -141,6 +141,8 @@ class Engine {
   void join_nodes();
   void publish(const Asked& asked);
   void clean();
+
+  // engine_portions.cpp: portions of a call
   void write_portions(const Part& part, bool filled);
   void read_portions(const Part& part, bool asked);
   void finish();

@@ -26,6 +26,8 @@ enum class Meaning : std::uint8_t {
   stripes,
   first_ost,
   ranks_per_node,
+  flatten,
+  osts,
 };
 
 // How a yes and a no of this key are written.
@@ -59,6 +61,8 @@ constexpr std::array kKeys{
     Key{"striping_factor", Meaning::stripes},
     Key{"start_iodevice", Meaning::first_ost},
     Key{"iez_ranks_per_node", Meaning::ranks_per_node},
+    Key{"iez_flatten", Meaning::flatten},
+    Key{"iez_osts", Meaning::osts},
 };
 
 struct ModeName {
@@ -71,6 +75,7 @@ constexpr std::array kModes{ModeName{"auto", Mode::automatic},
                             ModeName{"collective", Mode::collective},
                             ModeName{"independent", Mode::independent},
                             ModeName{"log", Mode::log},
+                            ModeName{"choose", Mode::choose},
                             ModeName{"off", Mode::off}};
 
 char lower(char letter) { return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter; }
@@ -111,6 +116,12 @@ std::optional<Mode> mode(std::string_view text) {
   for (const ModeName& known : kModes) {
     if (same_word(text, known.name)) return known.mode;
   }
+  return std::nullopt;
+}
+
+std::optional<bool> is_later(std::string_view text) {
+  if (same_word(text, "later")) return true;
+  if (same_word(text, "close")) return false;
   return std::nullopt;
 }
 
@@ -189,6 +200,10 @@ bool set(Hints& hints, Meaning meaning, std::string_view text) {
       return store(number<std::int32_t>(text, -1), hints.first_ost);
     case Meaning::ranks_per_node:
       return store(number<std::uint32_t>(text, 0), hints.ranks_per_node);
+    case Meaning::flatten:
+      return store(is_later(text), hints.flatten_later);
+    case Meaning::osts:
+      return store(number<std::uint32_t>(text, 0), hints.osts);
   }
   return false;
 }
@@ -279,6 +294,10 @@ const char* Hints::value(std::size_t index, std::span<char, kLongestValue> room)
       return digits_if(first_ost >= 0, first_ost, room);
     case Meaning::ranks_per_node:
       return digits_if(ranks_per_node > 0, ranks_per_node, room);
+    case Meaning::flatten:
+      return flatten_later ? "later" : "close";
+    case Meaning::osts:
+      return digits_if(osts > 0, osts, room);
   }
   return nullptr;
 }

@@ -17,7 +17,9 @@
 //   -                   cb_buffer_size               memory of an aggregator for windows
 //   -                   striping_unit, striping_factor, start_iodevice
 //                                                    layout of a new file; on other file systems than Lustre the imagined one
-//   iez_mode            -                            auto, collective, independent, log, off
+//   iez_mode            -                            auto, collective, independent, log, choose, off
+//   iez_flatten         -                            close, later: when a log is brought into its file
+//   iez_osts            -                            OSTs of the file system, for iez_mode=choose
 //   iez_ranks_per_node  -                            imagine nodes of so many ranks: to try what several nodes do on one
 //
 // Compiled into preload libraries, too: no exceptions, no allocation.
@@ -40,6 +42,7 @@ enum class Mode : std::uint8_t {
   collective,   // always collect
   independent,  // every rank by itself
   log,          // every rank into a log of its own
+  choose,       // log or automatic, by what the OSTs have to bear
   off,          // calls go to the MPI as if we were not there
 };
 
@@ -53,6 +56,7 @@ struct Hints {
   bool direct_reads = false;
   bool same_io_size = false;
   bool contiguous_data = false;
+  bool flatten_later = false;  // not at close
   std::uint32_t clients_per_ost = 1;
   std::uint32_t aggregators = 0;         // 0: we choose
   std::int64_t big_request = 0;          // bytes; 0: none is
@@ -61,6 +65,7 @@ struct Hints {
   std::uint32_t stripes = 0;             // 0: not said
   std::int32_t first_ost = -1;           // -1: not said
   std::uint32_t ranks_per_node = 0;      // 0: as they are
+  std::uint32_t osts = 0;                // of the file system; 0: not said
   std::uint32_t bad_values = 0;          // that were ignored
 
   // Whether the key is one of ours. Letters of a value may be of either case; a size may end with K, M or G.

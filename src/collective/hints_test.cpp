@@ -54,6 +54,7 @@ TEST(Hints, Modes) {
   EXPECT_EQ(with("iez_mode", "collective").mode, Mode::collective);
   EXPECT_EQ(with("iez_mode", "independent").mode, Mode::independent);
   EXPECT_EQ(with("iez_mode", " Log ").mode, Mode::log);
+  EXPECT_EQ(with("iez_mode", "choose").mode, Mode::choose);
   EXPECT_EQ(with("iez_mode", "off").mode, Mode::off);
   Hints hints = with("iez_mode", "off");
   hints.take("iez_mode", "auto");
@@ -96,6 +97,8 @@ TEST(Hints, BadValuesAreCountedAndChangeNothing) {
       {"striping_unit", "M"},
       {"start_iodevice", "-2"},
       {"iez_mode", "fast"},
+      {"iez_flatten", "never"},
+      {"iez_osts", "-1"},
       {"romio_cb_write", "ENABLED"},
       {"cb_nodes", "*:1"},
   };
@@ -125,6 +128,7 @@ TEST(Hints, ReportsWhatIsInForce) {
       {"romio_cb_read", "automatic"},
       {"romio_cb_write", "automatic"},
       {"cb_buffer_size", "16777216"},
+      {"iez_flatten", "close"},
   };
   EXPECT_EQ(in_force(Hints{}), standard);
 
@@ -155,13 +159,15 @@ TEST(Hints, WhatIsReportedCanBeTaken) {
               .direct_writes = true,
               .same_io_size = true,
               .contiguous_data = true,
+              .flatten_later = true,
               .clients_per_ost = 7,
               .aggregators = 3,
               .big_request = 77,
               .buffer_bytes = 1234567,
               .stripe_size = 65536,
               .stripes = 9,
-              .first_ost = 2};
+              .first_ost = 2,
+              .osts = 12};
   Hints copy;
   hints.each([&](const char* key, const char* value) { EXPECT_TRUE(copy.take(key, value)) << key; });
   EXPECT_EQ(copy, hints);

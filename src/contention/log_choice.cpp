@@ -1,5 +1,6 @@
 #include "contention/log_choice.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -24,6 +25,14 @@ std::string reason_of(const Machine& machine, const LogQuestion& question, const
 }
 
 }  // namespace
+
+Machine machine_like_lscratchc(std::uint32_t osts) {
+  Machine machine = kLscratchc;
+  machine.osts = osts;
+  machine.servers = std::max(1U, osts / (kLscratchc.osts / kLscratchc.servers));
+  machine.max_stripes = std::max(machine.max_stripes, osts);
+  return machine;
+}
 
 Result<LogChoice> log_pays(const Machine& machine, const Load& others, const LogQuestion& question) {
   if (!std::isfinite(question.shared_share) || question.shared_share <= 0 || question.shared_share > 1) {

@@ -44,6 +44,9 @@ struct LogChoice {
   std::string reason;
 };
 
+// Where only the number of OSTs is known: the rates of kLscratchc, and its OSTs of a server.
+Machine machine_like_lscratchc(std::uint32_t osts);
+
 // Fails for a wrong machine, load, or question, naming the field.
 [[nodiscard]] Result<LogChoice> log_pays(const Machine& machine, const Load& others, const LogQuestion& question);
 

@@ -116,5 +116,15 @@ TEST(LogChoice, WrongQuestions) {
   EXPECT_FALSE(log_pays(kLscratchc, {}, question));
 }
 
+TEST(LogChoice, OfAMachineOfWhichOnlyTheOstsAreKnown) {
+  EXPECT_EQ(machine_like_lscratchc(480).servers, kLscratchc.servers);
+  for (const std::uint32_t osts : {1U, 4U, 14U, 15U, 480U, 10'000U}) {
+    const Machine machine = machine_like_lscratchc(osts);
+    EXPECT_TRUE(validate(machine)) << osts;
+    EXPECT_GE(machine.max_stripes, osts);
+    EXPECT_TRUE(log_pays(machine, {}, {.ranks = 64, .nodes = 4, .stripes = osts, .flatten_at_close = false})) << osts;
+  }
+}
+
 }  // namespace
 }  // namespace iez::contention

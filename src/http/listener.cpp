@@ -470,14 +470,17 @@ std::string answers_metric(const Listener& listener) {
 bool is_loopback(std::string_view host) { return host == "localhost" || host == "::1" || host.starts_with("127."); }
 
 Result<HostPort> parse_listen(std::string_view text) {
+  constexpr std::uint64_t kLastPort = 65535;
+  constexpr std::uint64_t kNoPort = kLastPort + 1;
   const std::size_t colon = text.rfind(':');
-  const auto port = colon == std::string_view::npos ? std::nullopt : text::parse_u64(text.substr(colon + 1));
+  const std::uint64_t port =
+      colon == std::string_view::npos ? kNoPort : text::parse_u64(text.substr(colon + 1)).value_or(kNoPort);
   std::string_view host = text.substr(0, std::min(colon, text.size()));
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
-  if (!port || *port > 65535 || host.empty()) {
+  if (port > kLastPort || host.empty()) {
     return fail(Errc::invalid_argument, fmt::format("address '{}': expected HOST:PORT", text::printable(text)));
   }
-  return HostPort{.host = std::string(host), .port = static_cast<int>(*port)};
+  return HostPort{.host = std::string(host), .port = static_cast<int>(port)};
 }
 
 }  // namespace iez::http

@@ -97,6 +97,7 @@ class RunLife::State {
   Result<void> mend_plan();
   Result<void> compile_newest();
   void look_at_targets();
+  std::size_t known_osts() const { return before_.size() == 1 ? before_.begin()->second.osts.size() : 0; }
 
   Result<void> record(const Ending& ending);
   void mark_created(const Gathered& gathered);
@@ -355,7 +356,8 @@ void RunLife::State::prepare() {
     variables_ = variables_for({.libraries = options_.libraries,
                                 .trace_folder = options_.state + "/runs/ID/trace",
                                 .plan = mode == Mode::place ? options_.state + "/runs/ID/plan.iezplan" : std::string(),
-                                .folders = folders_},
+                                .folders = folders_,
+                                .osts = known_osts()},
                                config::default_sources().environment);
     return;
   }
@@ -375,7 +377,8 @@ void RunLife::State::prepare() {
   variables_ = variables_for({.libraries = options_.libraries,
                               .trace_folder = folder_->trace_folder(),
                               .plan = mode == Mode::place ? folder_->plan_path() : std::string(),
-                              .folders = folders_},
+                              .folders = folders_,
+                              .osts = known_osts()},
                              config::default_sources().environment);
 }
 

@@ -10,6 +10,7 @@
 //   bad_type     the second process passes a type that is not committed, then all write well
 //   null_type    the second process passes MPI_DATATYPE_NULL, then all write well
 //   read_only    all write to a file that is open for reading
+//   shared       all write by the shared file pointer
 //   signals      many writes and reads while a signal without SA_RESTART comes every millisecond
 //
 // Each process prints a line of JSON for each call: rank, step, class, bytes of its status, bytes asked for. The first one says
@@ -102,6 +103,8 @@ class Program {
       read("read_all");
     } else if (what == "killed") {
       die_in_the_middle();
+    } else if (what == "shared") {
+      write_shared();
     } else if (what == "signals") {
       be_interrupted();
     } else if (!pass_bad_argument(what)) {
@@ -221,6 +224,13 @@ class Program {
     MPI_Type_free(&type);
     write("write_all", bytes_);
     return true;
+  }
+
+  void write_shared() {
+    fill();
+    MPI_Status status{};
+    const int code = MPI_File_write_shared(file_, data_.data(), static_cast<int>(bytes_), MPI_BYTE, &status);
+    say("write_shared", code, code == MPI_SUCCESS ? bytes_of(status) : 0, bytes_);
   }
 
   void be_interrupted() {

@@ -50,6 +50,7 @@ enum class Kind {
   zero,      // ranks that take part with nothing
   eof,       // reads past the end
   unsynced,  // no MPI_File_sync between what is written and who reads it; only a barrier
+  visible,   // after MPI_File_sync, for who reads the file by other means; what is in a log is not
   append,
   remove,  // MPI_MODE_DELETE_ON_CLOSE
   wronly,

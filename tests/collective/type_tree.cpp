@@ -307,6 +307,32 @@ bool within(const Type& type, const Bounds& bounds) {
          type.runs.size() <= bounds.runs;
 }
 
+// Whether a byte belongs to two places of consecutive copies. Children whose bytes lie outside of their bounds make such types.
+bool overlaps(const Type& type, std::int64_t copies) {
+  if (type.runs.empty()) return false;
+  const std::int64_t span = type.end() - type.first();
+  if (copies > 1 && type.extent() <= 0) return true;
+  if (copies > 1) copies = std::min(copies, (span / type.extent()) + 2);  // others are too far apart to meet
+  std::vector<Run> all;
+  all.reserve(type.runs.size() * static_cast<std::size_t>(copies));
+  for (std::int64_t i = 0; i < copies; ++i) {
+    for (const Run& run : type.runs) all.push_back({.at = run.at + (i * type.extent()), .length = run.length});
+  }
+  std::ranges::sort(all, {}, &Run::at);
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    if (all[i].at < all[i - 1].at + all[i - 1].length) return true;
+  }
+  return false;
+}
+
+// As MPI demands of a file type: ascending, from one copy to the next as well.
+bool ascends(const Type& type) {
+  for (std::size_t i = 1; i < type.runs.size(); ++i) {
+    if (type.runs[i].at < type.runs[i - 1].at) return false;
+  }
+  return !overlaps(type, 2);
+}
+
 }  // namespace
 
 std::int64_t Type::first() const {
@@ -410,7 +436,7 @@ TypePtr random_file_type(Rng& rng, const TypePtr& etype, const Kinds& kinds, con
   const std::uint64_t levels = rng.below(static_cast<std::uint64_t>(bounds.depth) + 1);
   for (std::uint64_t level = 0; level < levels; ++level) {
     TypePtr larger = wrapped(draw, type, etype);
-    if (within(*larger, bounds)) type = std::move(larger);
+    if (within(*larger, bounds) && ascends(*larger)) type = std::move(larger);
   }
   return type;
 }
@@ -435,13 +461,16 @@ Memory random_memory(Rng& rng, const TypePtr& element, std::int64_t copies, cons
   TypePtr type = element;
   for (int level = 0; level < bounds.depth; ++level) {
     TypePtr larger = wrapped(draw, type, element);
-    if (within(*larger, bounds) && larger->extent() * (copies * element->size / larger->size) < (64 << 20))
-      type = std::move(larger);
+    if (!within(*larger, bounds)) continue;
+    const std::int64_t times = copies * element->size / larger->size;
+    if (larger->extent() * times < (64 << 20) && !overlaps(*larger, times)) type = std::move(larger);
   }
   const std::int64_t times = copies * element->size / type->size;
   const std::int64_t rest = copies - (times * type->size / element->size);
   if (rest == 0) return {.type = type, .count = times};
-  const std::int64_t behind = type->lower + (times * type->extent()) + (draw.gap() * draw.unit);
+  // Bytes may lie above the upper bound of a type, and those of an element below its lower one.
+  const std::int64_t end = std::max(type->upper, type->end()) + ((times - 1) * type->extent());
+  const std::int64_t behind = end - std::min(element->lower, element->first()) + (draw.gap() * draw.unit);
   return {.type = structure({type, element}, {times, rest}, {0, behind}), .count = 1};
 }
 

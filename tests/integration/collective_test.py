@@ -33,15 +33,15 @@ FLAVOURS = ("openmpi", "mpich")
 # - OMPIO: a collective read in which one process starts later and ends earlier than another gives zeros for what lies behind; split and
 #   nonblocking writes lose bytes of others; MPI_File_sync fails after nonblocking calls; MPI_File_preallocate may not return.
 SIMPLE = ("pointer,at,contiguous,vector,hvector,indexed,hindexed,indexed_block,hindexed_block,dup,old,zero,unsynced,seek,independent,large,append,"
-          "remove,wronly,rdonly,self,sub,two,ordered")
+          "remove,wronly,rdonly,self,sub,two,ordered,visible")
 RIGHT = {
     ("openmpi", "romio321"): SIMPLE + ",overlap,size,atomic,memory,own_nonblocking,mixed,bottom",
     ("openmpi", "ompio"): SIMPLE + ",hints,memory,darray,resized,struct,etype",
     ("mpich", "romio"): SIMPLE + ",overlap,size,atomic,own_nonblocking,split,nonblocking,memory,struct,etype,bottom",
 }
 # With the library these calls are the MPI's as before: the oracle leaves them alone where it is strict about everything else.
-# The size of a file and some hints are the MPI's, too; memory of any kind is tried with the calls above.
-NOT_OURS = ["independent", "own_nonblocking", "mixed", "size", "self", "sub", "atomic", "hints", "memory", "transpose", "threads"]
+# The size of a file and some hints are the MPI's, too.
+NOT_OURS = ["independent", "own_nonblocking", "mixed", "size", "self", "sub", "atomic", "hints", "threads"]
 SERVED = set()  # flavours of which it has been seen that the library serves
 
 
@@ -114,6 +114,16 @@ class Case(FolderCase):
         outcome = self.run_ranks(*arguments, **options)
         self.assertEqual(outcome.status, 0, f"{arguments}\n{outcome.out}{outcome.err}"[:4000])
         return outcome
+
+    def small_disk(self):
+        """Mounts 24 MiB of memory on a folder for what is started, and nobody else."""
+        folder = self.folder / "small"
+        folder.mkdir(exist_ok=True)
+        user = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
+        wrapper = ["unshare", *user, "--mount", "sh", "-c", 'mount -t tmpfs -o size=24m none "$0" && exec "$@"', str(folder)]
+        if not shutil.which("unshare") or subprocess.run([*wrapper, "true"], capture_output=True, check=False, timeout=60).returncode != 0:
+            self.skipTest("no mount of its own for a test")
+        return wrapper, folder
 
     def require_library(self, flavour):
         if not library(flavour) or not has("oracle", flavour):
@@ -239,16 +249,6 @@ class Faults(Case):
         self.assertLessEqual(told, right)
         self.assertLessEqual(told, most)
         return told
-
-    def small_disk(self):
-        """Mounts 24 MiB of memory on a folder for what is started, and nobody else."""
-        folder = self.folder / "small"
-        folder.mkdir(exist_ok=True)
-        user = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
-        wrapper = ["unshare", *user, "--mount", "sh", "-c", 'mount -t tmpfs -o size=24m none "$0" && exec "$@"', str(folder)]
-        if not shutil.which("unshare") or subprocess.run([*wrapper, "true"], capture_output=True, check=False, timeout=60).returncode != 0:
-            self.skipTest("no mount of its own for a test")
-        return wrapper, folder
 
     def test_disk_full(self):
         for flavour in FLAVOURS:

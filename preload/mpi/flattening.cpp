@@ -1,0 +1,140 @@
+#include "preload/mpi/flattening.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <thread>
+
+#include "collective/choices.hpp"
+#include "collective/windows.hpp"
+#include "contention/log_choice.hpp"
+#include "preload/mpi/file_layout.hpp"
+#include "preload/mpi/logged_file.hpp"
+#include "rank_log/log_flatten.hpp"
+#include "rank_log/log_survey.hpp"
+
+namespace iez::preload {
+
+namespace {
+
+using rank_log::Descriptor;
+
+// What the first rank tells the others.
+struct Told {
+  int error = 0;
+  std::uint32_t parts = 1;
+  std::uint64_t alignment = 1;
+  rank_log::LogSurvey survey;
+};
+
+// A part for each aggregator that the file would have, cut where stripes meet.
+void divide(const TeamComm& team, int file, const collective::Hints& hints, Told& told) {
+  const collective::Machine machine{.ranks = team.size(),
+                                    .nodes = std::max<std::uint32_t>(1, static_cast<std::uint32_t>(team.nodes().size())),
+                                    .cpus_per_node = std::max(1U, std::thread::hardware_concurrency())};
+  collective::FileLayout layout = layout_of_file(file);
+  if (!layout.striped) layout = collective::layout_without_stripes(hints, machine);
+  told.parts = std::max(1U, std::min(team.size(), collective::choose_for_file(hints, layout, machine).aggregators.value));
+  for (const collective::StripedRange& range : layout.ranges) {
+    told.alignment = std::max(told.alignment, static_cast<std::uint64_t>(range.stripe_size));
+  }
+}
+
+class Flattening {
+ public:
+  explicit Flattening(const std::string& path) : path_(path), name_(log_folder(path)) {}
+
+  // By the first rank.
+  Told prepare(const TeamComm& team, const collective::Hints& hints) {
+    Told told;
+    told.error = open();
+    if (told.error == ENOENT && !file_) {
+      told.error = rank_log::discard_log(name_.c_str()).error;
+      told.parts = 0;
+    }
+    if (told.error != 0 || told.parts == 0) return told;
+    told.error = rank_log::lock_file(folder_.get(), true);
+    struct stat about{};
+    if (told.error == 0 && ::fstat(file_.get(), &about) != 0) told.error = errno;
+    if (told.error == 0) told.error = rank_log::survey_log(folder_.get(), about.st_ino, told.survey).error;
+    if (told.error == 0 && told.survey.other_inodes > 0) told.error = ESTALE;
+    if (told.error == 0) divide(team, file_.get(), hints, told);
+    if (told.error == 0) told.error = rank_log::prepare_file(told.survey, file_.get(), {}).error;
+    return told;
+  }
+
+  int part(const Told& told, std::uint32_t number) {
+    if (!folder_) {
+      if (const int error = open()) return error;
+    }
+    rank_log::FlattenedPart done;
+    return rank_log::flatten_part(folder_.get(), told.survey, file_.get(), number, told.parts, {.alignment = told.alignment}, done)
+        .error;
+  }
+
+  int finish(const Told& told) {
+    const rank_log::Problem problem = rank_log::finish_flatten(name_.c_str(), told.survey, file_.get());
+    return problem.action == rank_log::Action::remove ? 0 : problem.error;  // all is in the file
+  }
+
+ private:
+  int open() {
+    (void)file_.reset(::open(path_.c_str(), O_RDWR | O_CLOEXEC));  // there was none
+    if (!file_) return errno;
+    return rank_log::open_folder(name_.c_str(), folder_);
+  }
+
+  const std::string& path_;
+  std::string name_;
+  Descriptor folder_;
+  Descriptor file_;
+};
+
+}  // namespace
+
+bool has_log(const std::string& path) {
+  struct stat about{};
+  return ::stat(log_folder(path).c_str(), &about) == 0 && S_ISDIR(about.st_mode);
+}
+
+int flatten_log(TeamComm& team, const std::string& path, const collective::Hints& hints) {
+  Flattening flattening(path);
+  Told told;
+  if (team.rank() == 0) told = flattening.prepare(team, hints);
+  team.broadcast(&told, sizeof told);
+  if (told.error != 0 || told.parts == 0) return told.error;
+  // Spread over ranks, and so over nodes.
+  int error = 0;
+  for (std::uint32_t i = 0; i < told.parts && error == 0; ++i) {
+    if (std::uint64_t{i} * team.size() / told.parts == team.rank()) error = flattening.part(told, i);
+  }
+  error = team.largest(error);
+  if (error == 0 && team.rank() == 0) error = flattening.finish(told);
+  return team.largest(error);
+}
+
+void discard_log_of(const std::string& path) {
+  if (has_log(path)) (void)rank_log::discard_log(log_folder(path).c_str());  // what is left is in nobody's way
+}
+
+bool logs_pay(const TeamComm& team, const std::string& path, const collective::Hints& hints) {
+  if (hints.osts == 0) return false;
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const collective::FileLayout layout = file ? layout_of_file(file.get()) : collective::FileLayout{};
+  std::uint32_t stripes = 1;
+  for (const collective::StripedRange& range : layout.ranges) {
+    stripes = std::max(stripes, static_cast<std::uint32_t>(range.osts.size()));
+  }
+  const contention::LogQuestion question{.ranks = team.size(),
+                                         .nodes = std::max<std::size_t>(1, team.nodes().size()),
+                                         .stripes = std::min(stripes, hints.osts),
+                                         .shared_share = 1,  // it would be collected
+                                         .flatten_at_close = !hints.flatten_later};
+  const auto choice = contention::log_pays(contention::machine_like_lscratchc(hints.osts), {}, question);
+  return choice && choice->pays;
+}
+
+}  // namespace iez::preload
