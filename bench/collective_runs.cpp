@@ -77,7 +77,8 @@ Result<std::vector<Measured>> CollectiveRuns::run(Layer layer, const CollectiveR
   if (layer == Layer::ours || layer == Layer::ours_on_mpich) {
     const std::string& library = is_mpich(layer) ? settings_.mpich_library : settings_.openmpi_library;
     if (library.empty()) return fail(Errc::not_found, fmt::format("libiez-mpi-{}.so is not found; set IEZ_LIBDIR", flavour));
-    words.insert(words.end(), {"env", "LD_PRELOAD=" + library, "IEZ_COLLECTIVE_COUNTERS=" + counters_path()});
+    words.insert(words.end(), {"env", "LD_PRELOAD=" + library, "IEZ_COLLECTIVE=" + run.hints,
+                               "IEZ_COLLECTIVE_COUNTERS=" + counters_path()});
   }
   std::string blocks;
   for (const std::uint64_t block : run.blocks) blocks += fmt::format("{}{}", blocks.empty() ? "" : ",", block);
@@ -98,12 +99,13 @@ std::optional<LayerCounters> CollectiveRuns::take_counters() const {
   std::optional<LayerCounters> sum;
   for (std::string line; std::getline(file, line);) {
     const Json row = Json::parse(line, nullptr, false);
-    if (!row.is_object() || row.value("file_s", 0.0) <= 0) continue;
+    if (!row.is_object() || row.value("collected_writes", 0) + row.value("collected_reads", 0) == 0) continue;
+    const auto seconds = [&row](const char* what) { return row.at("seconds").at(what).at("aggregators").get<double>(); };
     if (!sum) sum.emplace();
-    sum->copy_s += row.value("copy_s", 0.0);
-    sum->send_s += row.value("send_s", 0.0);
-    sum->wait_s += row.value("wait_s", 0.0);
-    sum->file_s += row.value("file_s", 0.0);
+    sum->copy_s += seconds("copy");
+    sum->send_s += seconds("send");
+    sum->wait_s += seconds("wait");
+    sum->file_s += seconds("file");
   }
   file.close();
   std::error_code ignored;

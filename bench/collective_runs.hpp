@@ -36,9 +36,10 @@ struct CollectiveRun {
   std::uint64_t bytes = 0;
   std::vector<std::uint64_t> blocks;
   std::vector<std::string> mounts;  // empty: the file is in the folder
+  std::string hints{};              // for our library: key=value;key=value
 };
 
-// What our library says of itself when it closes a file; none: it does not serve.
+// What our library says of itself when it closes a file: of the ranks that read and write it. None: it does not serve.
 struct LayerCounters {
   double copy_s = 0;  // to and from memory that ranks of a node share
   double send_s = 0;  // to other nodes

@@ -3,11 +3,13 @@
 // usage: iez-measure-collective-FLAVOUR MODE FILE BYTES BLOCKS [MOUNT...]
 //
 // MODE   views  one MPI_File_write_all and one MPI_File_read_all of an interleaved view
+//        writes one MPI_File_write_all, read by pread()
 //        posix  the same blocks, each by pwrite() and pread()
 //        calls  BYTES / BLOCKS collective calls, each of one block a process: what a call costs
 //        copy   each process copies its share once and writes it by pwrite() of 1 MiB: what the machine can do
 // BYTES  of all processes together. BLOCKS: sizes of blocks, with commas between.
-// MOUNT  folders through which processes reach the same files, in equal groups: the name of the file is then below each.
+// MOUNT  folders through which processes reach the same files, in equal groups: the name of the file is then below each. Writes then
+//        count until all bytes have left the caches of these clients.
 //
 // Prints a line of JSON for each block: seconds of the slowest process, CPU seconds of all together, and how many bytes were read
 // that nobody had written there. Every block size has a file of its own, which is removed; opening and closing is not counted.
@@ -65,7 +67,7 @@ struct Cost {
 
 class Process {
  public:
-  Process(std::string file, std::int64_t bytes) : file_(std::move(file)) {
+  Process(std::string file, std::int64_t bytes, bool settles) : file_(std::move(file)), settles_(settles) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks_);
     own_ = bytes / ranks_;
@@ -85,8 +87,8 @@ class Process {
     MPI_Barrier(MPI_COMM_WORLD);
     Cost write;
     Cost read;
-    if (mode == "views") {
-      views(block, write, read);
+    if (mode == "views" || mode == "writes") {
+      views(block, mode == "views", write, read);
     } else if (mode == "posix") {
       posix(block, write, read);
     } else if (mode == "calls") {
@@ -146,7 +148,7 @@ class Process {
     for (std::size_t i = 0; i < data_.size(); ++i) wrong_ += data_[i] != value_at(static_cast<std::int64_t>(i)) ? 1 : 0;
   }
 
-  void views(std::int64_t block, Cost& write, Cost& read) {
+  void views(std::int64_t block, bool reads, Cost& write, Cost& read) {
     MPI_File file = MPI_FILE_NULL;
     check(MPI_File_open(MPI_COMM_WORLD, file_.c_str(), MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file), "open");
     MPI_Datatype one = MPI_DATATYPE_NULL;
@@ -156,32 +158,52 @@ class Process {
     MPI_Type_commit(&view);
     check(MPI_File_set_view(file, rank_ * block, MPI_BYTE, view, "native", MPI_INFO_NULL), "set_view");
     const auto count = static_cast<int>(own_);
-    write = measured([&] { check(MPI_File_write_all(file, data_.data(), count, MPI_BYTE, MPI_STATUS_IGNORE), "write_all"); });
-    check(MPI_File_sync(file), "sync");
+    write = measured([&] {
+      check(MPI_File_write_all(file, data_.data(), count, MPI_BYTE, MPI_STATUS_IGNORE), "write_all");
+      if (settles_) check(MPI_File_sync(file), "sync");
+    });
+    if (!settles_) check(MPI_File_sync(file), "sync");
     forget();
-    check(MPI_File_seek(file, 0, MPI_SEEK_SET), "seek");
-    read = measured([&] { check(MPI_File_read_all(file, data_.data(), count, MPI_BYTE, MPI_STATUS_IGNORE), "read_all"); });
-    compare();
+    if (reads) {
+      check(MPI_File_seek(file, 0, MPI_SEEK_SET), "seek");
+      read = measured([&] { check(MPI_File_read_all(file, data_.data(), count, MPI_BYTE, MPI_STATUS_IGNORE), "read_all"); });
+    }
     check(MPI_File_close(&file), "close");
+    if (!reads) {
+      const int fd = open_existing();
+      read = measured([&] { each_block(fd, block, ::pread, data_.data()); });
+      ::close(fd);
+    }
+    compare();
     MPI_Type_free(&view);
     MPI_Type_free(&one);
+  }
+
+  [[nodiscard]] int open_existing() const {
+    const int fd = ::open(file_.c_str(), O_RDWR | O_CLOEXEC);
+    if (fd < 0) stop(fmt::format("{}: {}", file_, std::strerror(errno)));
+    return fd;
+  }
+
+  template <typename Access, typename Byte>
+  void each_block(int fd, std::int64_t block, Access access, Byte* data) const {
+    for (std::int64_t at = 0; at < own_; at += block) {
+      const std::int64_t offset = ((at / block * ranks_) + rank_) * block;
+      if (access(fd, data + at, static_cast<std::size_t>(block), offset) != block)
+        stop(fmt::format("{}: {}", file_, std::strerror(errno)));
+    }
   }
 
   void posix(std::int64_t block, Cost& write, Cost& read) {
     if (rank_ == 0) ::close(::open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
     MPI_Barrier(MPI_COMM_WORLD);
-    const int fd = ::open(file_.c_str(), O_RDWR | O_CLOEXEC);
-    if (fd < 0) stop(fmt::format("{}: {}", file_, std::strerror(errno)));
-    const auto each = [&](auto call, auto* data) {
-      for (std::int64_t at = 0; at < own_; at += block) {
-        const std::int64_t offset = ((at / block * ranks_) + rank_) * block;
-        if (call(fd, data + at, static_cast<std::size_t>(block), offset) != block)
-          stop(fmt::format("{}: {}", file_, std::strerror(errno)));
-      }
-    };
-    write = measured([&] { each(::pwrite, data_.data()); });
+    const int fd = open_existing();
+    write = measured([&] {
+      each_block(fd, block, ::pwrite, data_.data());
+      if (settles_ && ::fsync(fd) != 0) stop(fmt::format("{}: {}", file_, std::strerror(errno)));
+    });
     forget();
-    read = measured([&] { each(::pread, data_.data()); });
+    read = measured([&] { each_block(fd, block, ::pread, data_.data()); });
     compare();
     ::close(fd);
   }
@@ -228,6 +250,7 @@ class Process {
   }
 
   std::string file_;
+  bool settles_;
   int rank_ = 0;
   int ranks_ = 1;
   std::int64_t own_ = 0;
@@ -245,11 +268,12 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   const std::string_view mode = argv[1];
   const std::int64_t bytes = std::atoll(argv[3]);
-  Process(argv[2], bytes).go_to({argv + 5, argv + argc});
-  if (mode != "copy") Process(argv[2], bytes).warm_up();
+  const bool settles = argc > 5;
+  Process(argv[2], bytes, settles).go_to({argv + 5, argv + argc});
+  if (mode != "copy") Process(argv[2], bytes, settles).warm_up();
   const std::string blocks = argv[4];
   for (std::size_t at = 0; at < blocks.size(); at = std::min(blocks.find(',', at), blocks.size() - 1) + 1) {
-    Process(argv[2], bytes).run(mode, std::max(1LL, std::atoll(blocks.c_str() + at)));
+    Process(argv[2], bytes, settles).run(mode, std::max(1LL, std::atoll(blocks.c_str() + at)));
   }
   MPI_Finalize();
   return 0;

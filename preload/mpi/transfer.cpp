@@ -37,6 +37,13 @@ bool is_named(const MpiFunctions& mpi, MPI_Datatype type) {
   return mpi.Type_get_envelope(type, &integers, &addresses, &types, &combiner) == MPI_SUCCESS && combiner == MPI_COMBINER_NAMED;
 }
 
+// Without holes, and MPI's own: what most calls come with.
+bool is_plain(const MpiFunctions& mpi, MPI_Datatype type, MPI_Count bytes) {
+  MPI_Count lower = 0;
+  MPI_Count extent = 0;
+  return is_named(mpi, type) && mpi.Type_get_extent_x(type, &lower, &extent) == MPI_SUCCESS && lower == 0 && extent == bytes;
+}
+
 // Only committed types may be used; the MPI tells by refusing to send one of it to nobody.
 bool is_committed(const MpiFunctions& mpi, MPI_Datatype type, const TeamComm& team) {
   const char nothing = 0;
@@ -89,7 +96,7 @@ std::int32_t take_memory(const MpiFunctions& mpi, const OpenFile& open, const Ca
   part.view = &*open.view;
   part.memory = static_cast<std::byte*>(call.memory);
   if (bytes == 0) return 0;
-  prepared.buffer = map_of(mpi, call.type, 0);
+  prepared.buffer = is_plain(mpi, call.type, prepared.type_bytes) ? DataMap::contiguous(0) : map_of(mpi, call.type, 0);
   if (!prepared.buffer) {
     if (bytes > INT_MAX || call.count > INT_MAX) return kBadArgument + MPI_ERR_TYPE;
     prepared.packed.resize(static_cast<std::size_t>(bytes));

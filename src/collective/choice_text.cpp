@@ -24,6 +24,7 @@ constexpr std::array kReasons{
     Reason{Because::interleaved, "interleaved", "ranks alternate every few stripes, and would take each other's locks"},
     Reason{Because::every_ost, "every_ost", "CO for every OST"},
     Reason{Because::every_cpu, "every_cpu", "no more than CPUs allow"},
+    Reason{Because::every_node, "every_node", "one of a node, since a file takes one write at a time"},
     Reason{Because::every_rank, "every_rank", "no more than there are ranks"},
     Reason{Because::nodes_hint, "nodes_hint", "cb_nodes allows no more"},
     Reason{Because::request_size, "request_size", "a large request of the file system"},

@@ -33,17 +33,19 @@ std::int64_t largest_stripe(const FileLayout& layout) {
   return stripe;
 }
 
-// Without looking at OSTs.
-Choice<std::uint32_t> aggregators_here(const Hints& hints, const Machine& machine) {
+// Without looking at OSTs. Where there are none, a file takes one write of a node at a time: more writers wait for each other's
+// lock of the inode.
+Choice<std::uint32_t> aggregators_here(const Hints& hints, const Machine& machine, bool striped) {
   const std::uint32_t ranks = at_least_one(machine.ranks);
   Choice<std::uint32_t> choice{.value = cpus(machine), .because = Because::every_cpu};
+  if (!striped) choice = {.value = at_least_one(machine.nodes), .because = Because::every_node};
   if (hints.aggregators > 0) choice = {.value = hints.aggregators, .because = Because::nodes_hint};
   if (choice.value > ranks) choice = {.value = ranks, .because = Because::every_rank};
   return choice;
 }
 
 Choice<std::uint32_t> choose_aggregators(const Hints& hints, const FileLayout& layout, const Machine& machine) {
-  Choice<std::uint32_t> choice = aggregators_here(hints, machine);
+  Choice<std::uint32_t> choice = aggregators_here(hints, machine, layout.striped);
   if (!layout.striped) return choice;
   const std::uint32_t osts = widest(layout);
   const std::uint64_t wanted = std::uint64_t{osts} * at_least_one(hints.clients_per_ost);
@@ -65,14 +67,18 @@ std::uint32_t most_osts(const FileLayout& layout, std::uint32_t aggregators) {
 
 Choice<std::int64_t> choose_window(const Hints& hints, const FileLayout& layout, std::uint32_t aggregators) {
   const std::int64_t stripe = largest_stripe(layout);
-  Choice<std::int64_t> choice{.value = kRequestBytes, .because = Because::request_size};
-  if (layout.striped && stripe > choice.value) choice = {.value = stripe, .because = Because::stripe_size};
-  const std::int64_t osts = layout.striped ? most_osts(layout, aggregators) : 1;
-  if (osts > 1) {
-    choice = {.value = std::min(choice.value, std::numeric_limits<std::int64_t>::max() / osts) * osts,
-              .because = Because::osts_of_one};
-  }
   const std::int64_t most = hints.buffer_bytes / 2;
+  Choice<std::int64_t> choice{.value = kRequestBytes, .because = Because::request_size};
+  if (!layout.striped) {
+    choice = {.value = most, .because = Because::buffer_hint};  // nobody else waits for its turn at an OST
+  } else {
+    if (stripe > choice.value) choice = {.value = stripe, .because = Because::stripe_size};
+    const std::int64_t osts = most_osts(layout, aggregators);
+    if (osts > 1) {
+      choice = {.value = std::min(choice.value, std::numeric_limits<std::int64_t>::max() / osts) * osts,
+                .because = Because::osts_of_one};
+    }
+  }
   if (choice.value > most) choice = {.value = most, .because = Because::buffer_hint};
   // Whole stripes, or else whole pages.
   const std::int64_t unit = choice.value >= stripe ? stripe : kDirectAlignment;
@@ -99,7 +105,7 @@ std::int64_t stripe_at(const FileLayout& layout, std::int64_t offset) {
 }  // namespace
 
 FileLayout layout_without_stripes(const Hints& hints, const Machine& machine) {
-  return imagined_layout(hints.stripe_size > 0 ? hints.stripe_size : kImaginedStripe, aggregators_here(hints, machine).value);
+  return imagined_layout(hints.stripe_size > 0 ? hints.stripe_size : kImaginedStripe, aggregators_here(hints, machine, false).value);
 }
 
 FileChoices choose_for_file(const Hints& hints, const FileLayout& layout, const Machine& machine) {

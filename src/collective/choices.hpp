@@ -52,6 +52,7 @@ enum class Because : std::uint8_t {
   // of aggregators
   every_ost,  // CO for each
   every_cpu,
+  every_node,  // where there is no Lustre
   every_rank,  // there are no more
   nodes_hint,  // cb_nodes
   // of windows

@@ -46,8 +46,8 @@ TEST(Choices, AggregatorsOnLustre) {
 TEST(Choices, AggregatorsElsewhere) {
   const Machine machine{.ranks = 32, .nodes = 2, .cpus_per_node = 8};
   const FileLayout layout = layout_without_stripes({}, machine);
-  EXPECT_EQ(layout, imagined_layout(kMib, 16));
-  EXPECT_EQ(aggregators({}, layout, machine), (Count{16, Because::every_cpu}));
+  EXPECT_EQ(layout, imagined_layout(kMib, 2));
+  EXPECT_EQ(aggregators({}, layout, machine), (Count{2, Because::every_node}));
   EXPECT_EQ(layout_without_stripes({.aggregators = 3, .stripe_size = 4 * kMib}, machine), imagined_layout(4 * kMib, 3));
   EXPECT_EQ(layout_without_stripes({.aggregators = 300}, machine), imagined_layout(kMib, 32));
   // Nothing is known of the machine.

@@ -1,6 +1,7 @@
 #include "collective/wait_word.hpp"
 
 #include <linux/futex.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -19,6 +20,8 @@ constexpr std::uint32_t kDoublings = 3;
 }  // namespace
 
 void WaitWord::wake_all() { ::syscall(SYS_futex, &word_, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0); }
+
+void WaitWord::let_others_run() { ::sched_yield(); }
 
 bool WaitWord::sleep(std::uint32_t seen, std::uint32_t round) const {
   const timespec limit{.tv_sec = 0, .tv_nsec = kFirst << std::min(round, kDoublings)};
