@@ -247,8 +247,8 @@ class Comparison {
     return {};
   }
 
-  // Where the source measured it, OSTs were slower than what is between ranks, and so are those of this lab. Ranks take themselves
-  // for four nodes, so that data is sent between them.
+  // Where the source measured it, OSTs were slower than what is between ranks, and so are those of this lab. Ranks take
+  // themselves for four nodes, so that data is sent between them.
   Result<void> measure_comm_share() {
     const std::string name = "collective.comm_share";
     say("starting a lab of 4 OSTs of 20 MB/s");
@@ -275,14 +275,15 @@ class Comparison {
       const double other = counted->copy_s + counted->send_s + counted->wait_s;
       shares.push_back(other / (other + counted->file_s));
     }
-    figures_.push_back({.name = name,
-                        .value = median(shares),
-                        .unit = "of the time",
-                        .higher_is_better = false,
-                        .target = kCommShare,
-                        .note = fmt::format("copying, sending and waiting, of the time that aggregators spend in writes; {} ranks on {} "
-                                            "imagined nodes, 4 KiB blocks, 4 OSTs of 20 MB/s",
-                                            kLabRanks, kLabClients)});
+    figures_.push_back(
+        {.name = name,
+         .value = median(shares),
+         .unit = "of the time",
+         .higher_is_better = false,
+         .target = kCommShare,
+         .note = fmt::format("copying, sending and waiting, of the time that aggregators spend in writes; {} ranks on {} "
+                             "imagined nodes, 4 KiB blocks, 4 OSTs of 20 MB/s",
+                             kLabRanks, kLabClients)});
     return {};
   }
 

@@ -77,8 +77,8 @@ Result<std::vector<Measured>> CollectiveRuns::run(Layer layer, const CollectiveR
   if (layer == Layer::ours || layer == Layer::ours_on_mpich) {
     const std::string& library = is_mpich(layer) ? settings_.mpich_library : settings_.openmpi_library;
     if (library.empty()) return fail(Errc::not_found, fmt::format("libiez-mpi-{}.so is not found; set IEZ_LIBDIR", flavour));
-    words.insert(words.end(), {"env", "LD_PRELOAD=" + library, "IEZ_COLLECTIVE=" + run.hints,
-                               "IEZ_COLLECTIVE_COUNTERS=" + counters_path()});
+    words.insert(words.end(),
+                 {"env", "LD_PRELOAD=" + library, "IEZ_COLLECTIVE=" + run.hints, "IEZ_COLLECTIVE_COUNTERS=" + counters_path()});
   }
   std::string blocks;
   for (const std::uint64_t block : run.blocks) blocks += fmt::format("{}{}", blocks.empty() ? "" : ",", block);

@@ -209,7 +209,10 @@ ordered_json choice_json(const collective::Choice<T>& choice) {
 
 ordered_json to_json(const std::optional<contention::LogChoice>& choice) {
   if (!choice) return nullptr;
-  return {{"pays", choice->pays}, {"logs_bytes_s", choice->logs.value}, {"shared_bytes_s", choice->shared.value}, {"because", choice->reason}};
+  return {{"pays", choice->pays},
+          {"logs_bytes_s", choice->logs.value},
+          {"shared_bytes_s", choice->shared.value},
+          {"because", choice->reason}};
 }
 
 ordered_json to_json(const CollectiveCase& asked, const Explanation& answer) {

@@ -8,7 +8,8 @@
 //        calls  BYTES / BLOCKS collective calls, each of one block a process: what a call costs
 //        copy   each process copies its share once and writes it by pwrite() of 1 MiB: what the machine can do
 // BYTES  of all processes together. BLOCKS: sizes of blocks, with commas between.
-// MOUNT  folders through which processes reach the same files, in equal groups: the name of the file is then below each. Writes then
+// MOUNT  folders through which processes reach the same files, in equal groups: the name of the file is then below each. Writes
+// then
 //        count until all bytes have left the caches of these clients.
 //
 // Prints a line of JSON for each block: seconds of the slowest process, CPU seconds of all together, and how many bytes were read

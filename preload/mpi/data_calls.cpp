@@ -1,5 +1,5 @@
-// The calls of MPI-IO that move data, as the program makes them, in C. Those that are not collective are the MPI's, but for files in
-// log mode.
+// The calls of MPI-IO that move data, as the program makes them, in C. Those that are not collective are the MPI's, but for files
+// in log mode.
 #include <climits>
 
 #include "preload/mpi/exports.hpp"
@@ -95,10 +95,10 @@ using ConstBytes = const void*;
   }
 
 // Two signatures: without and with an offset. `kind` is const when it writes; `all`: a collective call.
-#define IEZ_CALL_OF(is_write, all, place, at)                                                                        \
-  const Call call {                                                                                                  \
-    .file = file, .write = is_write, .collective = all, .where = Where::place, .offset = at,                         \
-    .memory = const_cast<void*>(buf), .count = count, .type = type                                                   \
+#define IEZ_CALL_OF(is_write, all, place, at)                                                                                  \
+  const Call call {                                                                                                            \
+    .file = file, .write = is_write, .collective = all, .where = Where::place, .offset = at, .memory = const_cast<void*>(buf), \
+    .count = count, .type = type                                                                                               \
   }
 
 #define IEZ_WHOLE(name, is_write, all, place, kind, number)                                           \
@@ -135,9 +135,9 @@ using ConstBytes = const void*;
     IEZ_CALL_OF(is_write, all, offset, offset);                                                                            \
     return start(call, request, IEZ_PASS(name, file, offset, buf, count, type, request));                                  \
   }
-#define IEZ_SHARED(name, kind, number, Last)                                                \
+#define IEZ_SHARED(name, kind, number, Last)                                                  \
   IEZ_EXPORT int name(MPI_File file, kind buf, number count, MPI_Datatype type, Last* last) { \
-    return pass_shared(file, IEZ_PASS(name, file, buf, count, type, last));                 \
+    return pass_shared(file, IEZ_PASS(name, file, buf, count, type, last));                   \
   }
 
 #define IEZ_CALLS(verb, is_write, kind, c, number)                               \

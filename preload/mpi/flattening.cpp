@@ -71,7 +71,8 @@ class Flattening {
       if (const int error = open()) return error;
     }
     rank_log::FlattenedPart done;
-    return rank_log::flatten_part(folder_.get(), told.survey, file_.get(), number, told.parts, {.alignment = told.alignment}, done)
+    return rank_log::flatten_part(folder_.get(), told.survey, file_.get(), number, told.parts, {.alignment = told.alignment},
+                                  done)
         .error;
   }
 

@@ -304,13 +304,13 @@ IEZ_FORTRAN(get_info, GET_INFO, (MPI_Fint * file, MPI_Fint* info, MPI_Fint* erro
   tell(error, result);
 }
 
-#define IEZ_TAKES_SIZE(name, NAME)                                                                            \
+#define IEZ_TAKES_SIZE(name, NAME)                                                                          \
   IEZ_FORTRAN(name, NAME, (MPI_Fint * file, MPI_Offset * size, MPI_Fint * error), IEZ_ALIAS_WITHOUT_DATA) { \
-    tell(error, MPI_File_##name(file_of(*file), *size));                                                      \
+    tell(error, MPI_File_##name(file_of(*file), *size));                                                    \
   }
-#define IEZ_SEEK(name, NAME)                                                                                                   \
+#define IEZ_SEEK(name, NAME)                                                                                                     \
   IEZ_FORTRAN(name, NAME, (MPI_Fint * file, MPI_Offset * offset, MPI_Fint * whence, MPI_Fint * error), IEZ_ALIAS_WITHOUT_DATA) { \
-    tell(error, MPI_File_##name(file_of(*file), *offset, *whence));                                                            \
+    tell(error, MPI_File_##name(file_of(*file), *offset, *whence));                                                              \
   }
 
 IEZ_TAKES_SIZE(set_size, SET_SIZE)

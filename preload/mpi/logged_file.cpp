@@ -64,8 +64,9 @@ std::unique_ptr<LoggedFile> LoggedFile::begin(const TeamComm& team, const std::s
   int error = ::stat(path.c_str(), &about) == 0 ? 0 : errno;
   if (error == 0 && !S_ISREG(about.st_mode)) error = ENOTSUP;
   if (error == 0) {
-    error = log->writer_.open(folder.c_str(), team.rank(),
-                              {.ranks = team.size(), .file_inode = about.st_ino, .now_ns = now_ns(), .mode = about.st_mode & 0666U});
+    error =
+        log->writer_.open(folder.c_str(), team.rank(),
+                          {.ranks = team.size(), .file_inode = about.st_ino, .now_ns = now_ns(), .mode = about.st_mode & 0666U});
   }
   if (error == 0) error = rank_log::open_folder(folder.c_str(), log->folder_);
   if (team.largest(error) != 0) return nullptr;
@@ -112,8 +113,9 @@ Moved LoggedFile::read(const Part& part) {
     const collective::Run in_file = part.view->piece_at(at, part.end);
     const collective::Run in_memory = part.buffer->piece_at(at - part.begin, at - part.begin + in_file.length);
     std::size_t done = 0;
-    moved.error = view_->read(static_cast<std::uint64_t>(in_file.offset), part.memory + in_memory.offset,
-                              static_cast<std::size_t>(in_memory.length), done)
+    moved.error = view_
+                      ->read(static_cast<std::uint64_t>(in_file.offset), part.memory + in_memory.offset,
+                             static_cast<std::size_t>(in_memory.length), done)
                       .error;
     moved.bytes += static_cast<std::int64_t>(done);
     at += in_memory.length;

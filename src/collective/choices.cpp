@@ -105,7 +105,8 @@ std::int64_t stripe_at(const FileLayout& layout, std::int64_t offset) {
 }  // namespace
 
 FileLayout layout_without_stripes(const Hints& hints, const Machine& machine) {
-  return imagined_layout(hints.stripe_size > 0 ? hints.stripe_size : kImaginedStripe, aggregators_here(hints, machine, false).value);
+  return imagined_layout(hints.stripe_size > 0 ? hints.stripe_size : kImaginedStripe,
+                         aggregators_here(hints, machine, false).value);
 }
 
 FileChoices choose_for_file(const Hints& hints, const FileLayout& layout, const Machine& machine) {

@@ -69,7 +69,7 @@ TEST(Choices, Windows) {
   EXPECT_EQ(window({.buffer_bytes = 1}, striped(kMib, 4)), (Size{4096, Because::buffer_hint}));
   EXPECT_EQ(window({.aggregators = 2}, striped(kMib, 4)), (Size{8 * kMib, Because::osts_of_one}));
   EXPECT_EQ(window({.aggregators = 2}, striped(kMib, 6)), (Size{8 * kMib, Because::buffer_hint}));
-  EXPECT_EQ(window({}, imagined_layout(kMib, 4)), (Size{4 * kMib, Because::request_size}));
+  EXPECT_EQ(window({}, imagined_layout(kMib, 4)), (Size{8 * kMib, Because::buffer_hint}));
 }
 
 TEST(Choices, MemoryStaysWithinTheHint) {
@@ -172,7 +172,7 @@ TEST(Choices, WhatGetInfoTells) {
   const Hints told = hints_in_force(hints, layout, choose_for_file(hints, layout, {.ranks = 64, .nodes = 8, .cpus_per_node = 8}));
   EXPECT_EQ(told, (Hints{.direct_writes = true, .aggregators = 7, .stripe_size = 2 * kMib, .stripes = 7, .first_ost = 0}));
   const FileLayout other = imagined_layout(kMib, 2);
-  const Hints elsewhere = hints_in_force({}, other, choose_for_file({}, other, {.ranks = 16, .nodes = 1, .cpus_per_node = 2}));
+  const Hints elsewhere = hints_in_force({}, other, choose_for_file({}, other, {.ranks = 16, .nodes = 2, .cpus_per_node = 2}));
   EXPECT_EQ(elsewhere, (Hints{.aggregators = 2, .stripe_size = kMib}));
 }
 

@@ -1,4 +1,5 @@
-// The work of a call, portion by portion: what is put into windows and taken out of them, in which order, and how much of it is done.
+// The work of a call, portion by portion: what is put into windows and taken out of them, in which order, and how much of it is
+// done.
 #include <algorithm>
 #include <limits>
 

@@ -41,7 +41,7 @@ Result<LogChoice> log_pays(const Machine& machine, const Load& others, const Log
   const JobShape one_file{.ranks = question.ranks, .nodes = question.nodes, .files = FileUse::shared};
   const JobShape files{.ranks = question.ranks, .nodes = question.nodes, .files = FileUse::per_process};
   IEZ_TRY(const Prediction shared, predict(machine, others, one_file, question.stripes));
-  IEZ_TRY(const Prediction logs, predict(machine, others, files, kLogStructuredStripes));
+  IEZ_TRY(const Prediction logs, predict(machine, others, files, std::min(kLogStructuredStripes, machine.osts)));
   LogChoice choice{.shared = {shared.speed.value * question.shared_share},
                    .logs = logs.speed,
                    .shared_usage = shared.after,

@@ -15,7 +15,8 @@ Variables variables_for(const RunEnvironment& run, const std::function<std::opti
   if (const auto only = present("IEZ_ONLY"); !run.folders.empty() && (!only || only->empty())) {
     out.emplace_back("IEZ_ONLY", fmt::format("{}", fmt::join(run.folders, ":")));
   }
-  if (const auto hints = present("IEZ_COLLECTIVE"); hints && run.osts > 0 && hints->find("iez_mode=choose") != std::string::npos &&
+  if (const auto hints = present("IEZ_COLLECTIVE"); hints && run.osts > 0 &&
+                                                    hints->find("iez_mode=choose") != std::string::npos &&
                                                     hints->find("iez_osts=") == std::string::npos) {
     out.emplace_back("IEZ_COLLECTIVE", fmt::format("{};iez_osts={}", *hints, run.osts));
   }

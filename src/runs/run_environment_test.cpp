@@ -15,7 +15,8 @@ Variables made(const RunEnvironment& run, std::map<std::string, std::string, std
 }
 
 TEST(RunEnvironment, PutsTheLibraryBeforeOthers) {
-  const RunEnvironment run{.libraries = {"/l/a.so", "/l/b.so"}, .trace_folder = "/t", .plan = "/p", .folders = {"/x", "/y"}, .osts = 0};
+  const RunEnvironment run{
+      .libraries = {"/l/a.so", "/l/b.so"}, .trace_folder = "/t", .plan = "/p", .folders = {"/x", "/y"}, .osts = 0};
   EXPECT_EQ(
       made(run, {{"LD_PRELOAD", "/old.so"}}),
       (Variables{{"LD_PRELOAD", "/l/a.so:/l/b.so:/old.so"}, {"IEZ_TRACE", "/t"}, {"IEZ_PLAN", "/p"}, {"IEZ_ONLY", "/x:/y"}}));

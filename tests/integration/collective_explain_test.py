@@ -83,8 +83,19 @@ class Explain(unittest.TestCase):
         with tempfile.NamedTemporaryFile(dir="/tmp") as file:
             document = self.document("--file", file.name, "--nodes", 2, "--cpus", 3, "--hint", "striping_unit=2M")
         self.assertFalse(document["striped"])
-        self.assertEqual(document["components"], [{"start": 0, "stripe_size": 2 * MIB, "stripe_count": 6, "osts": []}])
+        self.assertEqual(document["components"], [{"start": 0, "stripe_size": 2 * MIB, "stripe_count": 2, "osts": []}])
+        self.assertEqual(document["aggregators"], {"value": 2, "because": "every_node"})
         self.assertEqual([row["hand_overs"] for row in document["compared"]], [None] * 3)
+
+    def test_logs(self):
+        """As on the source's machine: 512 ranks gain by logs, 4,096 lose, and nobody gains who brings them in at once."""
+        def pays(ranks, *hints):
+            document = self.document("-c", 160, "-n", ranks, "--nodes", ranks // 16, *(word for hint in hints for word in ("--hint", hint)))
+            return document["logs"] and document["logs"]["pays"]
+        self.assertTrue(pays(512, "iez_osts=480", "iez_flatten=later"))
+        self.assertFalse(pays(4096, "iez_osts=480", "iez_flatten=later"))
+        self.assertFalse(pays(512, "iez_osts=480"))
+        self.assertIsNone(pays(512))
 
     def test_patterns(self):
         behind = self.document("-c", 4, "--contiguous")

@@ -23,7 +23,11 @@ RANKS = 4
 # Names of C that a program may call; of each but those that count in MPI_Count there are four spellings for Fortran.
 KINDS = [f"{verb}{kind}" for verb in ("write", "read")
          for kind in ("_all", "_at_all", "_ordered", "_all_begin", "_all_end", "_at_all_begin", "_at_all_end", "_ordered_begin", "_ordered_end")]
-CALLS = [*KINDS, "iwrite_all", "iwrite_at_all", "iread_all", "iread_at_all", "open", "close", "set_view", "set_atomicity", "set_info", "get_info"]
+WITHOUT_DATA = ["open", "close", "set_view", "set_atomicity", "set_info", "get_info", "set_size", "get_size", "preallocate", "sync", "seek",
+                "seek_shared", "delete"]
+# Of one process: in log mode they are ours, too.
+ALONE = [f"{verb}{how}" for verb in ("write", "read", "iwrite", "iread") for how in ("", "_at", "_shared")]
+CALLS = [*KINDS, "iwrite_all", "iwrite_at_all", "iread_all", "iread_at_all", *ALONE, *WITHOUT_DATA]
 
 
 def library(flavour):
@@ -106,7 +110,7 @@ class Library(unittest.TestCase):
                 if flavour == "openmpi":
                     wanted |= {f"ompi_file_{call}_f" for call in CALLS}
                 else:
-                    wanted |= {f"mpi_file_{call}_f08_" for call in ("open", "close", "set_view", "set_atomicity", "set_info", "get_info")}
+                    wanted |= {f"mpi_file_{call}_f08_" for call in WITHOUT_DATA}
                 large = {name for name in names if name.endswith("_c")}
                 self.assertEqual(names - large, wanted)
                 self.assertLessEqual(large, {f"MPI_File_{call}_c" for call in CALLS})
