@@ -173,6 +173,7 @@ class CsvPoints {
   }
 
   PointSummary& summary() { return summary_; }
+  bool has_columns() const { return columns_.usable(); }
 
  private:
   Result<void> point(std::span<const std::string_view> fields, std::size_t line) {
@@ -246,6 +247,9 @@ Result<PointSummary> parse_points_csv(std::string_view text, std::string_view or
   CsvPoints points(origin, zone, report, series);
   while (records.next()) {
     if (records.problem() != input::CsvRecords::Problem::none) {
+      if (!points.has_columns()) {
+        return fail(Errc::parse, fmt::format("{} line {}: {}", origin, records.line(), input::explain(records.problem())));
+      }
       report.skip(origin, records.line(), fmt::format("{}; the rest is not read", input::explain(records.problem())));
       break;
     }

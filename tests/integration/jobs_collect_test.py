@@ -179,26 +179,68 @@ class Nodes(folder_case.FolderCase):
         self.assertEqual((row["user"], row["started"], row["ended"], row["memory"]), ("55", now - 10, now + 10, 4 << 30))
 
 
+class Scripts(folder_case.FolderCase):
+    """Those for PBS and Flux, as installed, without PATH. Slurm's are run by Slurm: jobs_slurm_test.py."""
+
+    def script(self, name, *arguments, **variables):
+        text = (ROOT / f"packaging/{name}.sh.in").read_text(encoding="utf-8")
+        text = text.replace("@CMAKE_INSTALL_FULL_BINDIR@/iez", IEZ).replace("/etc/iez/jobs.env", str(self.folder / "env"))
+        path = self.file(f"{name}.sh", text)
+        path.chmod(0o755)
+        result = subprocess.run([path, *arguments], env=variables, capture_output=True, text=True, check=False, timeout=PATIENCE, cwd="/")
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", ""))
+
+    def run_job(self, before, after, *arguments, **variables):
+        self.file(f"node/{STATS}", stats(1, 10))
+        self.script(before, *arguments, **variables)
+        self.file(f"node/{STATS}", stats(3, 50))
+        self.script(after, *arguments, **variables)
+        return {row["job"]: row for row in json.loads(iez("jobs", "collect", self.folder / "spool", "--json", "--wait", "0s").stdout)["jobs"]}
+
+    def test_pbs_and_flux(self):
+        self.file("env", f"IEZ_JOBS_STATE={self.folder}/state\nIEZ_JOBS_SPOOL={self.folder}/spool\nIEZ_JOBS_LOG={self.folder}/log\n"
+                  f"IEZ_JOBS_OPTIONS='--root {self.folder}/node'\n")
+        rows = self.run_job("pbs/prologue", "pbs/epilogue", "12.server", "root", "root")
+        self.assertEqual((rows["12.server"]["user"], rows["12.server"]["write_bytes"]), ("0", 40))
+        rows = self.run_job("flux/prolog", "flux/epilog", FLUX_JOB_ID="f23", FLUX_JOB_USERID="1000")
+        self.assertEqual((rows["f23"]["user"], rows["f23"]["write_bytes"]), ("1000", 40))
+        self.assertFalse((self.folder / "log").exists())
+        # An epilog that nothing was prepared for: a line in the log, and nothing else.
+        self.script("flux/epilog", FLUX_JOB_ID="f24")
+        self.assertIn("job f24: status 1: iez jobs epilog: job f24: no prolog ran", (self.folder / "log").read_text(encoding="utf-8"))
+
+
 class Sampling(folder_case.FolderCase):
     def rows(self, spool):
-        if not spool.exists():
+        if not spool.is_dir():
             return []
         return [json.loads(line) for line in iez("jobs", "spool", spool, "--json").stdout.splitlines()]
 
     def until(self, holds):
-        for _ in range(300):
+        for _ in range(600):
             if holds():
                 return
             time.sleep(0.1)
-        raise AssertionError("never held")
+        raise AssertionError(f"never held; the agent said: {self.said}")
 
     def agent(self, spool):
-        process = subprocess.Popen([IEZ, "agent", "--root", self.folder / "oss", "--name", "oss1", "--samples", f"ipc://{self.folder}/s",
-                                    "--requests", f"ipc://{self.folder}/r", "--jobs-spool", spool, "--jobs-interval", "1s", "--jobs-cluster", "q"],
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        """It has taken its first sample."""
+        process = subprocess.Popen([IEZ, "--log-level", "debug", "agent", "--root", self.folder / "oss", "--name", "oss1",
+                                    "--samples", f"ipc://{self.folder}/s", "--requests", f"ipc://{self.folder}/r", "--jobs-spool", spool,
+                                    "--jobs-interval", "1s", "--jobs-cluster", "q"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        self.said = []
+
+        def listen():
+            for line in process.stderr:
+                self.said.append(line)
+
+        reader = threading.Thread(target=listen, daemon=True)
+        reader.start()
         self.addCleanup(process.stderr.close)
+        self.addCleanup(reader.join, PATIENCE)
         self.addCleanup(process.wait, PATIENCE)
         self.addCleanup(process.terminate)
+        self.until(lambda: any("jobs sampled" in line for line in self.said))
         return process
 
     def list(self, *jobs):
@@ -211,8 +253,6 @@ class Sampling(folder_case.FolderCase):
         spool = self.folder / "spool"
         self.list(("4711", 1, 100))
         agent = self.agent(spool)
-        self.until(lambda: agent.poll() is None and (self.folder / "s").exists())
-        time.sleep(2)  # the first sample
         self.list(("4711", 3, 700), ('"dd.1000"', 1, 5))
         self.until(lambda: len(self.rows(spool)) == 2)
         rows = {row["job"]: row for row in self.rows(spool)}
@@ -229,15 +269,11 @@ class Sampling(folder_case.FolderCase):
     def test_a_spool_that_takes_nothing_for_a_while(self):
         blocked = self.file("blocked", "a file")
         self.list(("4711", 1, 100))
-        agent = self.agent(blocked / "spool")
-        time.sleep(2)
+        self.agent(blocked / "spool")
         self.list(("4711", 3, 700))
-        time.sleep(2)
+        self.until(lambda: any("rows of jobs wait for the spool" in line for line in self.said))
         blocked.unlink()
         self.until(lambda: sum(row["write_bytes"] for row in self.rows(blocked / "spool")) == 600)
-        agent.terminate()
-        agent.wait(PATIENCE)
-        self.assertIn("rows of jobs wait for the spool", agent.stderr.read())
 
 
 class Import(folder_case.FolderCase):
