@@ -31,6 +31,7 @@ class SlurmCluster:
         self.folder = pathlib.Path(folder.name)
         self.folder.chmod(0o755)
         self.case = case
+        self.started = 0
         self.nodes = [f"n{number + 1}" for number in range(nodes)]
         self.start_munge()
         self.write_configuration(prolog, epilog)
@@ -42,8 +43,8 @@ class SlurmCluster:
                   [word for node in self.nodes for word in (node, "idle")], "the nodes are idle")
 
     def start(self, program, *arguments):
-        name = "-".join((program, *arguments[2:]))
-        with open(self.folder / f"{name}.out", "wb") as output:
+        self.started += 1
+        with open(self.folder / f"{self.started}-{program}.out", "wb") as output:
             process = subprocess.Popen([shutil.which(program, path=PATH), *arguments], stdin=subprocess.DEVNULL, stdout=output,
                                        stderr=subprocess.STDOUT, env=self.environment)
         self.case.addCleanup(self.end, process)
