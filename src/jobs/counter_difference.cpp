@@ -46,8 +46,8 @@ Course difference(std::span<const std::uint64_t> before, std::span<const std::ui
 
 IoCounts to_counts(const IoCounters& counters) {
   const auto& [data, metadata] = counters;
-  return {data.read_bytes, data.write_bytes, data.read_calls, data.write_calls, metadata.open,   metadata.close,
-          metadata.create, metadata.mkdir,   metadata.mknod,  metadata.rename,  metadata.rmdir,  metadata.unlink};
+  return {data.read_bytes, data.write_bytes, data.read_calls, data.write_calls, metadata.open,  metadata.close,
+          metadata.create, metadata.mkdir,   metadata.mknod,  metadata.rename,  metadata.rmdir, metadata.unlink};
 }
 
 IoCounters from_counts(const IoCounts& counts) {

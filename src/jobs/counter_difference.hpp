@@ -3,12 +3,13 @@
 // Counters of Lustre only grow, with three exceptions:
 //   - they wrap: behind 2^63 - 1 comes 0 (those that a kernel shows unsigned: behind 2^64 - 1);
 //   - they restart at 0: cleared by an administrator, dropped by a server after 600 s without use, a new mount, a new kernel;
-//   - a kernel that adds up the counters of its cores while they change may show a little less than before. That cannot be told from
+//   - a kernel that adds up the counters of its cores while they change may show a little less than before. That cannot be told
+//   from
 //     a restart, and is rare enough to be taken for one: the table then counts from 0, which is too much by what was before. So a
 //     table whose start_time is known to be the same, and that fell by less than a thousandth, did nothing.
-// Counters of one table restart together. So a table restarted if its start_time moved, or if one of its counters fell and did not
-// wrap; then all that it shows happened since. A counter that fell has wrapped if it was in the upper half of its range before and
-// is in the lower half now: no job moves 4 EiB.
+// Counters of one table restart together. So a table restarted if its start_time moved, or if one of its counters fell and did
+// not wrap; then all that it shows happened since. A counter that fell has wrapped if it was in the upper half of its range
+// before and is in the lower half now: no job moves 4 EiB.
 //
 // Thread safety: pure functions.
 #pragma once

@@ -39,13 +39,13 @@ void take(const lustre::CounterRow& row, IoCounters& counters) {
     return;
   }
   const std::array<std::pair<std::string_view, std::uint64_t*>, 8> calls{{{"open", &metadata.open},
-                                                                         {"close", &metadata.close},
-                                                                         {"create", &metadata.create},
-                                                                         {"mkdir", &metadata.mkdir},
-                                                                         {"mknod", &metadata.mknod},
-                                                                         {"rename", &metadata.rename},
-                                                                         {"rmdir", &metadata.rmdir},
-                                                                         {"unlink", &metadata.unlink}}};
+                                                                          {"close", &metadata.close},
+                                                                          {"create", &metadata.create},
+                                                                          {"mkdir", &metadata.mkdir},
+                                                                          {"mknod", &metadata.mknod},
+                                                                          {"rename", &metadata.rename},
+                                                                          {"rmdir", &metadata.rmdir},
+                                                                          {"unlink", &metadata.unlink}}};
   for (const auto& [name, counter] : calls) {
     if (row.name == name) *counter = row.samples;
   }
@@ -177,15 +177,15 @@ Result<NodeReading> parse_reading(std::string_view text, std::string_view origin
     ++number;
     if (number == 1) {
       if (line != kHead) {
-        return fail(Errc::parse, fmt::format("{} line 1: found '{}', expected '{}'", origin,
-                                             text::printable(input::excerpt(line)), kHead));
+        return fail(Errc::parse,
+                    fmt::format("{} line 1: found '{}', expected '{}'", origin, text::printable(input::excerpt(line)), kHead));
       }
       continue;
     }
     ended = line == "end" && text.empty();
     if (!ended && !take_line(line, reading)) {
-      return fail(Errc::parse, fmt::format("{} line {}: '{}' is no part of a reading", origin, number,
-                                           text::printable(input::excerpt(line))));
+      return fail(Errc::parse,
+                  fmt::format("{} line {}: '{}' is no part of a reading", origin, number, text::printable(input::excerpt(line))));
     }
   }
   if (!ended) return fail(Errc::parse, fmt::format("{}: the reading is cut off after line {}", origin, number));

@@ -13,8 +13,8 @@ StartTime compare(const std::optional<std::int64_t>& before, const std::optional
 
 void add_mount(const MountReading& before, const MountReading& after, NodeReport& report) {
   IoCounts change{};
-  const Course course = difference(to_counts(before.counters), to_counts(after.counters), compare(before.started, after.started),
-                                   change);
+  const Course course =
+      difference(to_counts(before.counters), to_counts(after.counters), compare(before.started, after.started), change);
   if (course == Course::restarted) ++report.restarted;
   add(report.io, from_counts(change));
 }

@@ -4,7 +4,8 @@
 // (counter_difference.hpp); then
 //   - a mount that is only in the second reading was mounted while the job ran: all that it shows is younger than the job;
 //   - a mount that is only in the first was unmounted, and took what it counted with it: counted as lost.
-// llite knows no jobs. If others ran on the node at the same time, what they did is in the difference as well: counted in `others`.
+// llite knows no jobs. If others ran on the node at the same time, what they did is in the difference as well: counted in
+// `others`.
 //
 // Thread safety: pure functions, plain values.
 #pragma once
@@ -37,9 +38,9 @@ struct NodeReport {
   std::optional<std::uint64_t> memory;
   IoCounters io;
   std::optional<NetworkCounts> network;
-  std::uint32_t others = 0;        // jobs that were on the node when this one started or ended
-  std::uint32_t restarted = 0;     // mounts whose counters were cleared: what they did before is not in the sums
-  std::uint32_t lost_mounts = 0;   // that were there before the job, and not after it
+  std::uint32_t others = 0;       // jobs that were on the node when this one started or ended
+  std::uint32_t restarted = 0;    // mounts whose counters were cleared: what they did before is not in the sums
+  std::uint32_t lost_mounts = 0;  // that were there before the job, and not after it
 
   bool operator==(const NodeReport&) const = default;
 };

@@ -105,7 +105,8 @@ ReportSums sum_reports(std::vector<NodeReport> reports) {
     }
   }
   for (auto first = kept.begin(); first != kept.end();) {
-    const auto last = std::find_if(first, kept.end(), [&first](const NodeReport& other) { return job_of(other) != job_of(*first); });
+    const auto last =
+        std::find_if(first, kept.end(), [&first](const NodeReport& other) { return job_of(other) != job_of(*first); });
     add_job({first, last}, sums);
     first = last;
   }

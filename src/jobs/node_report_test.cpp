@@ -86,8 +86,7 @@ TEST(NodeReport, ReadsRealTrees) {
   EXPECT_EQ(after.mounts[0].counters.data.write_calls, 572U);
   EXPECT_EQ(after.mounts[0].counters.metadata.mknod, 159U);
   const NodeReport report = difference(kJob, before, after);
-  EXPECT_EQ(report.io.data.write_bytes,
-            after.mounts[0].counters.data.write_bytes - before.mounts[0].counters.data.write_bytes);
+  EXPECT_EQ(report.io.data.write_bytes, after.mounts[0].counters.data.write_bytes - before.mounts[0].counters.data.write_bytes);
   EXPECT_EQ(report.restarted, 0U);
   const NodeReading old = read("lustre-2.10.1");
   EXPECT_EQ(old.mounts[0].counters.data.write_bytes, 93'813'797'294'080U);
@@ -106,10 +105,10 @@ TEST(NodeReport, ReadsTheNetworkAndTheMemory) {
   const ManualClock clock;
   const auto read = read_node(sources, clock, problems);
   ASSERT_TRUE(read) << read.error().message;
-  EXPECT_EQ(read->network, (NetworkCounts{.received_bytes = 53'029'565'353'720,
-                                          .sent_bytes = 21'201'322'992,
-                                          .received = 101'719'291,
-                                          .sent = 101'719'323}));
+  EXPECT_EQ(
+      read->network,
+      (NetworkCounts{
+          .received_bytes = 53'029'565'353'720, .sent_bytes = 21'201'322'992, .received = 101'719'291, .sent = 101'719'323}));
   EXPECT_EQ(read->memory, 1024U * 1024);
   EXPECT_TRUE(read->mounts.empty());
 }
@@ -177,12 +176,22 @@ TEST(ReportSums, TwiceIsOnce) {
 }
 
 TEST(ReportSums, ARequeuedJobRunsTwice) {
-  const ReportSums sums = sum_reports({report_of("n1", 100, 160, 10), report_of("n2", 100, 160, 5), report_of("n2", 190, 250, 7),
-                                       report_of("n1", 191, 250, 8)});
+  const ReportSums sums = sum_reports(
+      {report_of("n1", 100, 160, 10), report_of("n2", 100, 160, 5), report_of("n2", 190, 250, 7), report_of("n1", 191, 250, 8)});
   ASSERT_EQ(sums.jobs.size(), 2U);
   EXPECT_EQ(sums.jobs[0].row.data.write_bytes, 15U);
   EXPECT_EQ(sums.jobs[1].row.data.write_bytes, 15U);
   EXPECT_EQ(sums.jobs[1].row.started, 190);
+}
+
+TEST(ReportSums, ClocksApart) {
+  // A job of a minute, on nodes whose clocks are nine minutes apart, is one job; what is farther apart is another run.
+  const ReportSums near = sum_reports({report_of("n1", 1000, 1060, 10), report_of("n2", 1540, 1600, 5)});
+  ASSERT_EQ(near.jobs.size(), 1U);
+  EXPECT_EQ(near.jobs[0].row.started, 1000);
+  EXPECT_EQ(near.jobs[0].row.ended, 1600);
+  const ReportSums far = sum_reports({report_of("n1", 1000, 1060, 10), report_of("n2", 1060 + kClocksApart + 1, 2000, 5)});
+  EXPECT_EQ(far.jobs.size(), 2U);
 }
 
 TEST(ReportSums, UnknownNumberOfNodes) {
