@@ -13,6 +13,7 @@
 #include "agent_json.hpp"
 #include "base/text.hpp"
 #include "config/settings.hpp"
+#include "jobs_collect_agent.hpp"
 #include "stop_signals.hpp"
 #include "telemetry/publisher.hpp"
 #include "telemetry/sampler.hpp"
@@ -136,6 +137,16 @@ Result<void> run_agent(const AgentOptions& options, Context& context) {
   IEZ_TRY(const auto publisher, telemetry::Publisher::open(endpoints));
   context.log.info("publishing", {{.key = "agent", .value = sampler.name()}, {.key = "to", .value = endpoints.samples}});
   Agent agent(sampler, *publisher, stop, interval, context);
+  std::unique_ptr<JobSampling> jobs;
+  if (const std::string spool = options.jobs_spool.value_or(settings.agent.jobs_spool); !spool.empty() && !options.once) {
+    IEZ_TRY(jobs,
+            JobSampling::start({.roots = options.roots.empty() ? settings.roots : options.roots,
+                                .spool = spool,
+                                .cluster = options.jobs_cluster.value_or(settings.agent.jobs_cluster),
+                                .host = sampler.name(),
+                                .interval = std::max(options.jobs_interval.value_or(settings.agent.jobs_interval), kShortest)},
+                               context));
+  }
   return options.once ? agent.once(endpoints.samples) : agent.run();
 }
 

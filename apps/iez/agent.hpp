@@ -19,6 +19,9 @@ struct AgentOptions {
   std::optional<std::string> requests;
   std::optional<std::string> keys;
   std::optional<Duration> interval;
+  std::optional<std::string> jobs_spool;  // where rows of jobs go; empty: none are made
+  std::optional<std::string> jobs_cluster;
+  std::optional<Duration> jobs_interval;
   bool once = false;   // one sample, then the end; fails if nobody took it
   bool print = false;  // what it would send
 };

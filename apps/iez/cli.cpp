@@ -68,6 +68,7 @@ CommandLine::CommandLine() : app_("iez: an end-to-end I/O control plane for Lust
   add_workload();
   add_demo();
   add_agent();
+  add_jobs();
   add_keys();
   add_bench();
   add_completion();

@@ -15,6 +15,10 @@ void CommandLine::add_agent() {
       ->type_name("DIR");
   add_duration(*command, "--interval", "Between samples, at least 1s (default: 60s)", false,
                [&o](Duration given) { o.interval = given; });
+  command->add_option("--jobs-spool", o.jobs_spool, "Also sample job_stats: rows of jobs go to this spool")->type_name("DIR");
+  command->add_option("--jobs-cluster", o.jobs_cluster, "Of those rows")->type_name("NAME");
+  add_duration(*command, "--jobs-interval", "Between samples of job_stats, at least 1s (default: 60s)", false,
+               [&o](Duration given) { o.jobs_interval = given; });
   command->add_flag("--once", o.once, "One sample; fails if nobody takes it");
   command->add_flag("--print", o.print, "What it would send, as one JSON document; nothing is sent");
   on(command, [](Context&) { return Result<void>{}; });

@@ -28,6 +28,7 @@
 #include "forecast_run.hpp"
 #include "forecast_series.hpp"
 #include "inject.hpp"
+#include "jobs_collect.hpp"
 #include "keys_command.hpp"
 #include "lab.hpp"
 #include "layout.hpp"
@@ -131,6 +132,10 @@ class CommandLine {
   void add_sim();
   void add_repro();
   void add_inject();
+  void add_jobs();
+  static void add_jobs_node(CLI::App& command, JobsNodeOptions& options);
+  void add_jobs_collect(CLI::App& jobs);
+  void add_jobs_import(CLI::App& jobs);
   void add_serve();
   void add_token();
   void add_lab();
@@ -203,6 +208,11 @@ class CommandLine {
   SimShowOptions sim_show_;
   ReproOptions repro_;
   InjectOptions inject_;
+  JobsNodeOptions jobs_prolog_;
+  JobsNodeOptions jobs_epilog_;
+  JobsCollectOptions jobs_collect_;
+  JobsSpoolOptions jobs_spool_;
+  JobsImportOptions jobs_import_;
   ServeOptions serve_;
   TokenOptions token_;
   LabUpOptions lab_up_;

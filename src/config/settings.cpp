@@ -111,12 +111,16 @@ Result<void> read(const TableReader& table, Settings::Serve& out) {
 }
 
 Result<void> read(const TableReader& table, Settings::Agent& out) {
-  static constexpr std::array<std::string_view, 5> kKeys{"name", "samples", "requests", "keys", "interval"};
+  static constexpr std::array<std::string_view, 8> kKeys{"name",     "samples",    "requests",     "keys",
+                                                         "interval", "jobs_spool", "jobs_cluster", "jobs_interval"};
   IEZ_CHECK(table.only(kKeys));
   IEZ_CHECK(text(table, "name", out.name));
   IEZ_CHECK(table.name_of("samples", out.samples));
   IEZ_CHECK(table.name_of("requests", out.requests));
   IEZ_CHECK(path(table, "keys", out.keys));
+  IEZ_CHECK(path(table, "jobs_spool", out.jobs_spool));
+  IEZ_CHECK(text(table, "jobs_cluster", out.jobs_cluster));
+  IEZ_CHECK(table.duration("jobs_interval", out.jobs_interval, Zero::refused));
   return table.duration("interval", out.interval, Zero::refused);
 }
 

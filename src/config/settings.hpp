@@ -60,6 +60,9 @@ struct Settings {
     std::string requests = "tcp://127.0.0.1:9852";
     std::string keys;
     Duration interval{60'000'000'000};
+    std::string jobs_spool;  // folder; empty: job_stats are not sampled
+    std::string jobs_cluster;
+    Duration jobs_interval{60'000'000'000};
   } agent;
 
   struct Run {

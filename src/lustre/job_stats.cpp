@@ -182,16 +182,6 @@ bool decode_quoted(std::string_view rest, std::string& id) {
   return false;
 }
 
-bool decode_id(std::string_view value, std::string& id) {
-  id.clear();
-  value = text::trim(value);
-  if (value.size() > kMaxId) return false;
-  if (value.starts_with('"')) return decode_quoted(value.substr(1), id);
-  if (value.find('\0') != std::string_view::npos) return false;
-  id = value;
-  return true;
-}
-
 class Parser {
  public:
   Parser(std::string_view origin, input::ParseReport& report, const JobVisitor& visit)
@@ -237,7 +227,7 @@ class Parser {
       entry_.write_sizes.fill(0);
       entry_.has_sizes = false;
     }
-    in_job_ = line.ended && !line.cut && decode_id(value, entry_.id);
+    in_job_ = line.ended && !line.cut && decode_job_id(value, entry_.id);
     if (!in_job_) skip(line, "the job id cannot be read, its counters are left out");
     orphaned_ = !in_job_;
   }
@@ -299,6 +289,16 @@ class Parser {
 };
 
 }  // namespace
+
+bool decode_job_id(std::string_view value, std::string& id) {
+  id.clear();
+  value = text::trim(value);
+  if (value.size() > kMaxId) return false;
+  if (value.starts_with('"')) return decode_quoted(value.substr(1), id);
+  if (value.find('\0') != std::string_view::npos) return false;
+  id = value;
+  return true;
+}
 
 model::JobCounters counters(const JobEntry& entry) {
   model::JobCounters sum;

@@ -56,6 +56,9 @@ struct JobEntry {
   SizeHistogram write_sizes{};
 };
 
+// What stands behind "- job_id:", unquoted and unescaped; false: it cannot be read.
+bool decode_job_id(std::string_view value, std::string& id);
+
 model::JobCounters counters(const JobEntry& entry);
 
 struct JobStatsSummary {

@@ -20,6 +20,8 @@ constexpr std::array kTable{debugfs, procfs};
 // Never left procfs, but may.
 constexpr std::array kProc{procfs, sysfs, debugfs};
 constexpr std::array kKernel{kernel};
+// Of LNet, which is no part of Lustre's own trees: debugfs since 2.7 or so.
+constexpr std::array kNetwork{debug, kernel};
 
 constexpr Names1 kVersion{"version"};
 constexpr Names1 kHealthCheck{"health_check"};
@@ -52,6 +54,7 @@ constexpr Names1 kOscRpcStats{"osc.*.rpc_stats"};
 constexpr Names1 kOscMaxRpcs{"osc.*.max_rpcs_in_flight"};
 constexpr Names1 kOscMaxDirty{"osc.*.max_dirty_mb"};
 constexpr Names1 kLliteStats{"llite.*.stats"};
+constexpr Names2 kLnetStats{"lnet.stats", "sys.lnet.stats"};
 constexpr Names1 kHostName{"sys.kernel.hostname"};
 constexpr Names1 kHostStat{"stat"};
 constexpr Names1 kHostMeminfo{"meminfo"};
@@ -91,6 +94,7 @@ constexpr std::array kRows{
     ParamRow{Param::osc_max_rpcs_in_flight, K::osc, kOscMaxRpcs, kValue},
     ParamRow{Param::osc_max_dirty_mb, K::osc, kOscMaxDirty, kValue},
     ParamRow{Param::llite_stats, K::client, kLliteStats, kTable},
+    ParamRow{Param::lnet_stats, K::none, kLnetStats, kNetwork},
     ParamRow{Param::host_name, K::none, kHostName, kKernel},
     ParamRow{Param::host_stat, K::none, kHostStat, kKernel},
     ParamRow{Param::host_meminfo, K::none, kHostMeminfo, kKernel},
@@ -127,6 +131,8 @@ std::string_view directory(Home home) {
       return "sys/kernel/debug/lustre";
     case kernel:
       return "proc";
+    case debug:
+      return "sys/kernel/debug";
   }
   return "";
 }

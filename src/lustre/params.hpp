@@ -50,15 +50,16 @@ enum class Param : std::uint8_t {
   osc_max_rpcs_in_flight,
   osc_max_dirty_mb,
   llite_stats,
+  lnet_stats,
   host_name,
   host_stat,
   host_meminfo,
   host_loadavg,
 };
 
-enum class Home : std::uint8_t { sysfs, procfs, debugfs, kernel };
+enum class Home : std::uint8_t { sysfs, procfs, debugfs, kernel, debug };
 
-// Below the root: "sys/fs/lustre", "proc/fs/lustre", "sys/kernel/debug/lustre", "proc".
+// Below the root: "sys/fs/lustre", "proc/fs/lustre", "sys/kernel/debug/lustre", "proc", "sys/kernel/debug".
 std::string_view directory(Home home);
 
 // Which devices of a row are meant: osd-* also lists MDTs, and osc on an MDS also lists that MDS's own connections.

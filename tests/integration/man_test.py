@@ -34,6 +34,7 @@ CONDITIONAL = {"iez-agent": AGENTS,
                             "ost_cost_before", "ost_cost_after", "oss_cost_before", "oss_cost_after", "notes", "now", "applications"},
                "iez-run": {"recorded", "files", "bytes_written", "planned", "unplanned", "placed", "accuracy", "given_up", "next_plan", "planner",
                            "next_files"},
+               "iez-jobs": {"received_bytes", "sent_bytes", "received", "sent"},  # no capture has LNet's
                "iez-layout": {"extension_size"}, "iez-serve": {"url", "samples", "requests", "state"}, "iez-db": {"store"}, "iez-repro": {"columns"}, "iez": {"time", "level", "message"}}
 SECTIONS = ("NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "OUTPUT", "FILES", "EXIT STATUS", "EXAMPLES", "SEE ALSO")
 
@@ -138,6 +139,7 @@ EXPORT = pathlib.Path(SCRATCH.name) / "export.jsonl"
 EXPORT.write_text((ROOT / "tests/fuzz/corpus/store_lines/all_kinds").read_text(encoding="utf-8").replace(
     '"ann"', json.dumps(pwd.getpwuid(os.geteuid()).pw_name)), encoding="utf-8")
 APPLICATIONS = pathlib.Path(SCRATCH.name) / "app.db"
+JOBS = pathlib.Path(SCRATCH.name) / "jobs"
 JSON_RUNS = {
     "iez-app": [("app", *command, "--json", "--store", APPLICATIONS) for command in (("list",), ("show", "ior"), ("forget", "ior"))],
     "iez-db": [("db", "import", EXPORT, *STORE), ("db", "show", *STORE), ("db", "check", *STORE), ("db", "migrate", *STORE)],
@@ -184,6 +186,11 @@ JSON_RUNS = {
     "iez-agent": [("agent", "--print", "--root", "lustre-2.17.0-after"),
                   ("agent", "--samples", f"ipc://{SCRATCH.name}/s", "--requests", f"ipc://{SCRATCH.name}/r", "watch", "--json", "--every", "50ms",
                    "--count", "1")],
+    "iez-jobs": [("jobs", "prolog", "--root", "lustre-2.17.0-before", "--state", JOBS / "state", "--job", "7"),
+                 ("jobs", "epilog", "--root", "lustre-2.17.0-after", "--state", JOBS / "state", "--job", "7", "--nodes", "1", "--spool", JOBS / "spool"),
+                 ("jobs", "collect", "--json", JOBS / "spool"), ("jobs", "spool", "--json", JOBS / "spool"),
+                 ("jobs", "import", "--json", "--format", "influx", "--out", JOBS / "import", ROOT / "tests/fuzz/corpus/job_points/influx"),
+                 ("jobs", "spool", "--json", JOBS / "import")],
     "iez-keys": [("keys", "init", "--json", "--dir", pathlib.Path(SCRATCH.name) / "keys"),
                  ("keys", "show", "agent", "--json", "--dir", pathlib.Path(SCRATCH.name) / "keys")],
     "iez-inject": [("inject", "--json", IEZ)],
