@@ -4,6 +4,7 @@
 
 #include "collective.hpp"
 #include "forecast.hpp"
+#include "jobs.hpp"
 #include "lab_disks.hpp"
 #include "loop.hpp"
 #include "lustre_parse.hpp"
@@ -28,7 +29,8 @@ constexpr std::array kBenches{
           run_loop},
     Bench{"collective",
           "collective MPI-IO of many processes, with libiez-mpi-*.so, against OMPIO, ROMIO, POSIX and a copy of memory",
-          run_collective}};
+          run_collective},
+    Bench{"jobs", "statistics of millions of jobs: the report against pandas, the store's speed and size", run_jobs}};
 
 }  // namespace
 

@@ -69,6 +69,7 @@ CommandLine::CommandLine() : app_("iez: an end-to-end I/O control plane for Lust
   add_demo();
   add_agent();
   add_keys();
+  add_jobs();
   add_bench();
   add_completion();
   add_help();

@@ -75,7 +75,10 @@ class Drawing {
         if (drawable(point)) include(point);
       }
     }
-    if (chart_.categories.empty()) {
+    if (chart_.categories.empty() && chart_.ticks.size() > 1) {
+      left_ = chart_.ticks.front().first;
+      right_ = chart_.ticks.back().first;
+    } else if (chart_.categories.empty()) {
       if (!(left_ <= right_)) left_ = right_ = 0;
       left_ = std::min(left_, 0.0);
       if (!(left_ < right_)) right_ = left_ + 1;
@@ -166,6 +169,10 @@ class Drawing {
   }
 
   void vertical_lines() {
+    if (chart_.categories.empty() && chart_.ticks.size() > 1) {
+      for (const auto& [x, label] : chart_.ticks) x_tick(x, label);
+      return;
+    }
     if (chart_.categories.empty()) {
       const double step = tick_step(right_ - left_, 8);
       const double first = std::ceil(left_ / step * (1 - 1e-9));

@@ -31,6 +31,8 @@ COMMANDS = (("status",), ("top",), ("layout",), ("layout", "show"), ("layout", "
             ("sim", "show"), ("lab",), ("lab", "up"), ("lab", "down"), ("lab", "status"), ("lab", "exec"), ("lab", "df"), ("lab", "fault"),
             ("collective",), ("collective", "explain"),
             ("workload",), ("workload", "ior"), ("workload", "hacc"), ("workload", "flash"), ("workload", "chimera"), ("demo",), ("repro",), ("inject",), ("serve",), ("token",),
+            ("jobs",), ("jobs", "report"), ("jobs", "show"), ("jobs", "user"), ("jobs", "contention"), ("jobs", "ingest"), ("jobs", "synth"), ("jobs", "check"),
+            ("jobs", "compact"), ("jobs", "retain"), ("jobs", "sql"),
             ("agent",), ("agent", "watch"), ("keys",), ("keys", "init"), ("keys", "add"), ("keys", "list"), ("keys", "show"), ("bench",),
             ("completion",), ("help",))
 # Each prints data, and nothing on stderr.
@@ -325,7 +327,7 @@ class Completion(Case):
     def test_offers(self):
         levels = ["debug", "error", "info", "off", "warning"]
         for words, offered in (
-            (("iez", ""), ["advise", "agent", "app", "bench", "collective", "completion", "contention", "db", "demo", "forecast", "help", "inject", "keys", "lab",
+            (("iez", ""), ["advise", "agent", "app", "bench", "collective", "completion", "contention", "db", "demo", "forecast", "help", "inject", "jobs", "keys", "lab",
                            "layout", "log", "place", "plan", "repro", "run", "serve", "sim", "status", "token", "top", "trace", "tune", "workload"]),
             (("iez", "st"), ["status"]),
             (("iez", "zz"), []),

@@ -138,7 +138,12 @@ EXPORT = pathlib.Path(SCRATCH.name) / "export.jsonl"
 EXPORT.write_text((ROOT / "tests/fuzz/corpus/store_lines/all_kinds").read_text(encoding="utf-8").replace(
     '"ann"', json.dumps(pwd.getpwuid(os.geteuid()).pw_name)), encoding="utf-8")
 APPLICATIONS = pathlib.Path(SCRATCH.name) / "app.db"
+JOBS = ("--json", "--store", pathlib.Path(SCRATCH.name) / "jobs")
+JOBS_ROWS = pathlib.Path(SCRATCH.name) / "jobs.csv"
 JSON_RUNS = {
+    "iez-jobs": [("jobs", "ingest", JOBS_ROWS, *JOBS), ("jobs", "report", *JOBS), ("jobs", "show", "5000001", *JOBS),
+                 ("jobs", "user", "20000", *JOBS), ("jobs", "contention", "--at", "2018-06-12T05:30", *JOBS), ("jobs", "check", *JOBS),
+                 ("jobs", "compact", *JOBS), ("jobs", "retain", "--months", "1", *JOBS)],
     "iez-app": [("app", *command, "--json", "--store", APPLICATIONS) for command in (("list",), ("show", "ior"), ("forget", "ior"))],
     "iez-db": [("db", "import", EXPORT, *STORE), ("db", "show", *STORE), ("db", "check", *STORE), ("db", "migrate", *STORE)],
     "iez-status": [("status", "--json", "--root", root) for root in ("lustre-2.10.1", "lustre-2.17.0-after", "get_param/valid_mds.txt")]
@@ -192,6 +197,8 @@ JSON_RUNS = {
 
 
 def setUpModule():
+    made = run("jobs", "synth", "--series", "--jobs", "400", "-o", JOBS_ROWS)
+    assert made.returncode == 0, made.stderr
     result = run("db", "import", EXPORT, "--store", APPLICATIONS)
     assert result.returncode == 0, result.stderr
 
