@@ -38,7 +38,7 @@ a{color:var(--mark)}
 ol.findings{padding-left:1.6rem}
 ol.findings li{margin:.45rem 0}
 .finding{border-left:4px solid var(--mark);padding:.3rem 0 .3rem .8rem;margin:.6rem 0 1rem;max-width:95ch}
-.charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,27rem),1fr));gap:1rem;margin:.8rem 0}
+.charts{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,27rem),1fr));gap:1rem;margin:.8rem 0}
 .charts svg{width:100%;height:auto;border:1px solid var(--line);border-radius:8px;background:var(--card)}
 .wide{overflow-x:auto}
 table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:13.5px}
@@ -225,7 +225,7 @@ std::string shown(const jobs::Value& value, std::string_view column) {
   if (std::holds_alternative<std::monostate>(value)) return "-";
   if (const auto* const text = std::get_if<std::string>(&value)) return *text;
   const double number = number_of(value);
-  const bool share = column.contains("share") || column == "below" || column == "io_time" || (column == "mean" && number <= 1 && number > 0);
+  const bool share = column == "share" || column.starts_with("share_") || column.ends_with("_share") || column == "below" || column == "io_time";
   if (share) return jobs::percent_text(number);
   if (column.contains("bytes") || column.ends_with("_call") || column == "memory") return jobs::bytes_text(number);
   if (column == "first" || column == "last") return time_text(static_cast<std::int64_t>(number));

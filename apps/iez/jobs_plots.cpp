@@ -1,13 +1,14 @@
 #include "jobs_plots.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <map>
 #include <set>
 #include <string_view>
 
 #include <fmt/format.h>
 
+#include "jobs/synth.hpp"
 #include "line_chart.hpp"
 #include "page_charts.hpp"
 
@@ -90,9 +91,14 @@ std::vector<std::string> efficiency_plots(const jobs::Answer& answer) {
   BarChart parts{.title = "Heavy writers (%)", .x_axis = "jobs and users above the mean of bytes written", .stacked = true};
   BarSeries inefficient{.name = "inefficient: small calls"};
   BarSeries efficient{.name = "efficient: large calls"};
+  std::vector<std::string> clusters;
+  clusters.reserve(classes.rows.size());
   for (std::size_t row = 0; row < classes.rows.size(); ++row) {
+    clusters.push_back(classes.text(row, "cluster"));
     const double heavy = std::max(1.0, classes.number(row, "heavy"));
-    parts.categories.push_back(fmt::format("{}, {}", classes.text(row, "cluster"), classes.text(row, "what")));
+    std::string_view cluster = clusters[row];
+    if (cluster.starts_with(jobs::kSyntheticPrefix)) cluster.remove_prefix(jobs::kSyntheticPrefix.size());
+    parts.categories.push_back(fmt::format("{}, {}", cluster, classes.text(row, "what")));
     inefficient.values.push_back(100 * classes.number(row, "inefficient") / heavy);
     efficient.values.push_back(100 * classes.number(row, "efficient") / heavy);
   }

@@ -165,7 +165,9 @@ class Drawing {
 
   void x_tick(double x, std::string_view label) {
     out_ += fmt::format("<path class=\"axis\" d=\"M{:.1f} {:.1f}v5\"/>\n", x_of(x), frame_bottom_);
-    out_ += text_at(x_of(x), frame_bottom_ + 18, "text-anchor=\"middle\"", label);
+    // What would be cut off at the right ends there.
+    const bool inside = x_of(x) + kCharacter * static_cast<double>(label.size()) / 2 < kWidth;
+    out_ += text_at(inside ? x_of(x) : kWidth - 2, frame_bottom_ + 18, inside ? "text-anchor=\"middle\"" : "text-anchor=\"end\"", label);
   }
 
   void vertical_lines() {

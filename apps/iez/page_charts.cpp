@@ -21,6 +21,7 @@ constexpr double kTop = 40;
 constexpr double kAxis = 44;
 constexpr double kLegendRow = 22;
 constexpr double kCharacter = 6.8;  // mean width of one at 12 px
+constexpr double kLetterHeight = 13;
 constexpr std::size_t kColours = 6;
 constexpr int kHeats = 6;
 
@@ -151,10 +152,14 @@ std::string to_svg(const HeatMap& map) {
   std::string out = opening(bottom + kAxis, map.title);
   const double width = (kWidth - kLeft - kRight) / static_cast<double>(std::max<std::size_t>(1, map.columns.size()));
   const double gap = width > 5 ? 1 : 0.2;
+  double free_from = 0;  // for the label of a row
   for (std::size_t row = 0; row < map.rows.size(); ++row) {
     IEZ_ASSERT(map.cells[row].size() == map.columns.size());
     const double y = kTop + row_height * static_cast<double>(row);
-    if (row_height >= 13 || row % 2 == 0) out += text_at(kLeft - 8, y + row_height / 2 + 4, "text-anchor=\"end\"", map.rows[row]);
+    if (!map.rows[row].empty() && y >= free_from) {
+      out += text_at(kLeft - 8, y + row_height / 2 + 4, "text-anchor=\"end\"", map.rows[row]);
+      free_from = y + kLetterHeight;
+    }
     for (std::size_t column = 0; column < map.columns.size(); ++column) {
       const auto& cell = map.cells[row][column];
       if (!cell) continue;

@@ -411,9 +411,9 @@ TEST_F(AnalysisTest, IoShare) {
     const ResultTable& table = found["statistics"];
     const std::size_t row = row_of(table, "cluster", cluster, "jobs_that", "all");
     EXPECT_EQ(table.integer(row, "jobs"), static_cast<std::int64_t>(all.size()));
-    EXPECT_CLOSE(table.number(row, "mean"), mean_of(all));
+    EXPECT_CLOSE(table.number(row, "mean_share"), mean_of(all));
     const std::size_t write_row = row_of(table, "cluster", cluster, "jobs_that", "write");
-    EXPECT_CLOSE(table.number(write_row, "mean"), mean_of(writers));
+    EXPECT_CLOSE(table.number(write_row, "mean_share"), mean_of(writers));
   }
 }
 
@@ -508,7 +508,7 @@ TEST_F(AnalysisTest, MinutesOfServersThatSampleAtOtherSeconds) {
   }
   keep();
   const Answer share = answer("07_io_share");
-  EXPECT_CLOSE(share["statistics"].number(row_of(share["statistics"], "cluster", "c", "jobs_that", "all"), "mean"), 0.6);
+  EXPECT_CLOSE(share["statistics"].number(row_of(share["statistics"], "cluster", "c", "jobs_that", "all"), "mean_share"), 0.6);
   const Answer bursts = answer("08_bursts");
   EXPECT_EQ(bursts["size_classes"].number(0, "minutes") + (bursts["size_classes"].rows.size() > 1 ? bursts["size_classes"].number(1, "minutes") : 0), 6);
 }

@@ -18,7 +18,7 @@ constexpr std::string_view kNoSeries =
     "No time series of this range: nothing can be said. Agents on the servers collect them.";
 
 std::string joined(const std::vector<std::string>& parts, std::string_view end) {
-  return fmt::format("{}{}", fmt::join(parts, "; "), end);
+  return fmt::format("{}{}", fmt::join(parts, ". "), end);
 }
 
 // The row whose columns have these texts; rows.size(): none.
@@ -181,10 +181,10 @@ std::string io_share_finding(const Answer& answer) {
     const std::size_t writers = find_row(table, {{"cluster", cluster}, {"jobs_that", "write"}});
     if (all == table.rows.size()) continue;
     std::string part = fmt::format("{}, {} jobs that read or write do so in {} of their minutes on average", on(cluster),
-                                   count_text(table.number(all, "jobs")), percent_text(table.number(all, "mean")));
+                                   count_text(table.number(all, "jobs")), percent_text(table.number(all, "mean_share")));
     if (writers != table.rows.size()) {
       part += fmt::format(", the {} that write in {}", count_text(table.number(writers, "jobs")),
-                          percent_text(table.number(writers, "mean")));
+                          percent_text(table.number(writers, "mean_share")));
     }
     parts.push_back(std::move(part));
   }

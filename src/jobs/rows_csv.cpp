@@ -194,7 +194,8 @@ class StreamReader {
 
  private:
   Result<void> record(std::span<const std::string_view> fields, std::uint64_t line) {
-    if (fields.front().starts_with('#')) return {};
+    // A name may begin with '#', too: then it has as many fields as a row.
+    if (fields.front().starts_with('#') && fields.size() != columns_) return {};
     if (is_heading(fields)) return heading(fields, line);
     if (jobs_) {
       JobRow row;
@@ -222,6 +223,7 @@ class StreamReader {
   Result<void> heading(std::span<const std::string_view> fields, std::uint64_t line) {
     jobs_ = TableReader<JobRow, kJobs.size()>::of(kJobs, fields);
     series_ = jobs_ ? std::nullopt : TableReader<SeriesRow, kSeries.size()>::of(kSeries, fields);
+    columns_ = fields.size();
     if (jobs_ || series_) return {};
     return fail(Errc::parse, fmt::format("{} line {}: a heading with unknown or repeated columns; expected those of docs/formats/jobs.md",
                                          origin_, line));
@@ -236,6 +238,7 @@ class StreamReader {
   const RowSink& sink_;
   input::ParseReport report_;
   std::uint64_t line_ = 1;
+  std::size_t columns_ = 0;  // of the table that is read
   std::optional<TableReader<JobRow, kJobs.size()>> jobs_;
   std::optional<TableReader<SeriesRow, kSeries.size()>> series_;
 };

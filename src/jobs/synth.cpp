@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <tuple>
 #include <vector>
 
 #include <fmt/format.h>
@@ -17,7 +19,7 @@ constexpr std::int64_t kDay = 86400;
 constexpr std::int64_t kHour = 3600;
 constexpr double kIoShare = 0.53;             // of jobs that read or write
 constexpr double kWriterShare = 0.53 * 0.914;  // 10,443 of 11,425 of those write
-constexpr double kBusyHourShare = 0.3;        // of heavy writers that start at 5 or at 11 h
+constexpr std::uint64_t kBusyEvery = 6;       // of this many heavy writers, by bytes, the first starts at 5 and the second at 11 h
 
 struct Shape {
   std::uint64_t jobs;
@@ -121,7 +123,7 @@ class JobDraws {
       add_metadata(made, job, owner);
       ++truth.io_jobs;
     }
-    add_times(made, job, is_heavy);
+    add_times(made, job, is_heavy ? std::optional(writers_ - 1 - rank) : std::nullopt);
     made.user = fmt::format("{}", 10000 + owner);
     return made;
   }
@@ -186,7 +188,7 @@ class JobDraws {
     const double share = unit(seed_, owner, readers);
     const auto written = static_cast<double>(row.data.write_bytes);
     if (!only && share > 1 - kAlmost) return;
-    const double bytes = only ? shape_.written.of_rank(reads_(rank), io_jobs_) * (1 - share)
+    const double bytes = only ? shape_.written.of_rank(reads_(rank), io_jobs_) * (1 - share) * 0.1
                               : written * (1 - share) / std::max(share, written > kLarge ? kMoreOrLess : kAlmost);
     row.data.read_bytes = std::max<std::uint64_t>(1, rounded(bytes));
     row.data.read_calls = std::max<std::uint64_t>(1, row.data.read_bytes / (std::uint64_t{1} << (12 + mixed(owner, readers) % 9)));
@@ -215,12 +217,11 @@ class JobDraws {
                                 .sent = row.data.write_bytes / kMessage + row.metadata.open};
   }
 
-  void add_times(JobRow& row, std::uint64_t job, bool is_heavy) const {
+  // from_top: how many write more; of heavy writers.
+  void add_times(JobRow& row, std::uint64_t job, std::optional<std::uint64_t> from_top) const {
     const auto day = static_cast<std::int64_t>(job * static_cast<std::uint64_t>(shape_.days) / jobs_);
     auto second = static_cast<std::int64_t>(unit(seed_, job, start) * static_cast<double>(kDay));
-    if (is_heavy && unit(seed_, job, start + 100) < kBusyHourShare) {
-      second = (job % 2 == 0 ? 5 : 11) * kHour + second % kHour;
-    }
+    if (from_top && *from_top % kBusyEvery < 2) second = (*from_top % kBusyEvery == 0 ? 5 : 11) * kHour + second % kHour;
     row.started = shape_.first + day * kDay + second;
     row.ended = row.started + static_cast<std::int64_t>(rounded(shape_.seconds.of_rank(duration_(job), jobs_)));
   }

@@ -130,8 +130,8 @@ TEST_F(SynthTest, SeriesHaveThePublishedShape) {
   EXPECT_NEAR(series.number(0, "write_bytes"), made.truth.write_bytes, 1);
   EXPECT_NEAR(found.summary["summary"].number(0, "write_bytes"), made.truth.write_bytes, 1);
   const ResultTable& share = found.sections[6].answer["statistics"];
-  EXPECT_NEAR(share.number(0, "mean"), 0.788, 0.03);
-  EXPECT_NEAR(share.number(2, "mean"), 0.804, 0.03);
+  EXPECT_NEAR(share.number(0, "mean_share"), 0.788, 0.03);
+  EXPECT_NEAR(share.number(2, "mean_share"), 0.804, 0.03);
   const ResultTable& largest = found.sections[7].answer["largest"];
   EXPECT_NEAR(largest.number(0, "above_50_percent"), 170 / 5.0, 1);
   EXPECT_NEAR(largest.number(0, "below_15_percent"), 16485 / 5.0, 1);

@@ -49,3 +49,35 @@ numbered AS (
 SELECT cluster, job, began, burst, min(slot) AS slot, sum(span) / 60.0 AS minutes, sum(write_bytes) AS bytes
 FROM numbered
 GROUP BY cluster, job, began, burst;
+
+-- What each user does, by the hour of the start of jobs, in the time zone of the report. Most questions about users need no more.
+CREATE TEMP TABLE user_hours AS
+SELECT cluster, uid, CAST(hour(local_started) AS INTEGER) AS hour, count(*) AS jobs,
+       sum(CAST(read_bytes AS DOUBLE)) AS read_bytes, sum(CAST(write_bytes AS DOUBLE)) AS write_bytes,
+       sum(CAST(read_calls AS DOUBLE)) AS read_calls, sum(CAST(write_calls AS DOUBLE)) AS write_calls,
+       sum(CAST(opens AS DOUBLE)) AS opens, sum(CAST(closes AS DOUBLE)) AS closes,
+       sum(CASE WHEN opens > closes THEN CAST(opens - closes AS DOUBLE) ELSE 0 END) AS unclosed,
+       count(CASE WHEN opens > closes THEN 1 END) AS unclosed_jobs,
+       sum(CAST(opens AS DOUBLE) + closes + creates + mkdirs + mknods + renames + rmdirs + unlinks) AS metadata_calls,
+       sum(epoch(ended) - epoch(started)) AS seconds,
+       count(CASE WHEN read_bytes > 0 OR write_bytes > 0 THEN 1 END) AS io_jobs,
+       sum(CASE WHEN read_bytes > 0 OR write_bytes > 0 THEN CAST(write_calls AS DOUBLE) ELSE 0 END) AS io_write_calls,
+       max(CAST(write_bytes AS DOUBLE)) AS largest_job_bytes
+FROM jobs
+GROUP BY 1, 2, 3;
+
+-- What each user does on each day, with the longest job of the day.
+CREATE TEMP TABLE user_days AS
+SELECT cluster, uid, CAST(local_started AS DATE) AS day, count(*) AS jobs, sum(CAST(read_bytes AS DOUBLE) + write_bytes) AS bytes,
+       max(epoch(ended) - epoch(started)) AS longest,
+       arg_max(CAST(read_bytes AS DOUBLE) + write_bytes, epoch(ended) - epoch(started)) AS longest_bytes
+FROM jobs
+GROUP BY 1, 2, 3;
+
+-- How many jobs have a duration (seconds), and a number of nodes: few values are different.
+CREATE TEMP TABLE job_counts AS
+SELECT cluster, 'duration_h' AS metric, epoch(ended) - epoch(started) AS value, count(*) AS jobs
+FROM jobs, options WHERE epoch(ended) - epoch(started) < longest_hours * 3600 GROUP BY 1, 2, 3
+UNION ALL
+SELECT cluster, 'nodes', CAST(nodes AS DOUBLE), count(*)
+FROM jobs, options WHERE epoch(ended) - epoch(started) < longest_hours * 3600 GROUP BY 1, 2, 3;

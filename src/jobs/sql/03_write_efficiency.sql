@@ -1,13 +1,13 @@
 -- Efficient and inefficient writers. Heavy: more bytes written than the mean of all jobs that read or write. Of those, inefficient: fewer
--- bytes a call than the mean of all jobs that write; efficient: more. Of users the same, with the sums of their jobs.
+-- bytes a call than the mean of all jobs that write; efficient: more. Of users the same, with the sums of their jobs. Needs 00_prepare.sql.
 
 -- table classes: Heavy writers by the size of their calls
 WITH job AS (
   SELECT cluster, CAST(write_bytes AS DOUBLE) AS bytes, CAST(write_bytes AS DOUBLE) / nullif(write_calls, 0) AS a_call
   FROM jobs WHERE read_bytes > 0 OR write_bytes > 0),
 person AS (
-  SELECT cluster, CAST(sum(write_bytes) AS DOUBLE) AS bytes, CAST(sum(write_bytes) AS DOUBLE) / nullif(CAST(sum(write_calls) AS DOUBLE), 0) AS a_call
-  FROM jobs WHERE read_bytes > 0 OR write_bytes > 0 GROUP BY cluster, uid),
+  SELECT cluster, sum(write_bytes) AS bytes, sum(write_bytes) / nullif(sum(io_write_calls), 0) AS a_call
+  FROM user_hours GROUP BY cluster, uid HAVING sum(io_jobs) > 0),
 both_kinds AS (
   SELECT 'jobs' AS what, * FROM job UNION ALL SELECT 'users', * FROM person),
 means AS (

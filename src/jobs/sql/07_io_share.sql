@@ -2,7 +2,7 @@
 
 -- table statistics: Share of minutes with any I/O
 WITH shares AS (SELECT cluster, least(io_minutes / run_minutes, 1) AS share, write_bytes > 0 AS writes FROM runs WHERE io_minutes > 0)
-SELECT cluster, 'all' AS jobs_that, count(*) AS jobs, avg(share) AS mean, median(share) AS median FROM shares GROUP BY cluster
+SELECT cluster, 'all' AS jobs_that, count(*) AS jobs, avg(share) AS mean_share, median(share) AS median_share FROM shares GROUP BY cluster
 UNION ALL
 SELECT cluster, 'write', count(*), avg(share), median(share) FROM shares WHERE writes GROUP BY cluster
 UNION ALL

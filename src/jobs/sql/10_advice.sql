@@ -1,25 +1,17 @@
--- The evidence of advice: to the users who move the most, and to administrators.
+-- The evidence of advice: to the users who move the most, and to administrators. Needs 00_prepare.sql.
 
 -- table users: What the users who move the most do
 WITH busy AS (
   -- Hours with more than options.busy_hour times the bytes of an average hour.
   SELECT cluster, hour, bytes > busy_hour * avg(bytes) OVER (PARTITION BY cluster) AS bad
-  FROM (SELECT cluster, hour(local_started) AS hour, sum(CAST(read_bytes AS DOUBLE) + write_bytes) AS bytes FROM jobs GROUP BY 1, 2), options),
-by_hour AS (
-  SELECT cluster, uid, hour(local_started) AS hour, count(*) AS jobs, sum(CAST(read_bytes AS DOUBLE)) AS read_bytes, sum(CAST(write_bytes AS DOUBLE)) AS write_bytes,
-         sum(CAST(write_calls AS DOUBLE)) AS write_calls, sum(CAST(read_calls AS DOUBLE)) AS read_calls,
-         sum(CAST(opens AS DOUBLE)) AS opens, sum(CAST(greatest(opens - closes, 0) AS DOUBLE)) AS unclosed,
-         sum(CAST(opens AS DOUBLE) + closes + creates + mkdirs + mknods + renames + rmdirs + unlinks) AS metadata_calls,
-         sum(epoch(ended) - epoch(started)) AS seconds,
-         max(CAST(write_bytes AS DOUBLE)) AS largest_job_bytes
-  FROM jobs GROUP BY cluster, uid, hour(local_started)),
+  FROM (SELECT cluster, hour, sum(read_bytes + write_bytes) AS bytes FROM user_hours GROUP BY cluster, hour), options),
 person AS (
   SELECT h.cluster, uid, CAST(sum(jobs) AS BIGINT) AS jobs, sum(read_bytes) AS read_bytes, sum(write_bytes) AS write_bytes,
          sum(write_calls) AS write_calls, sum(read_calls) AS read_calls, sum(opens) AS opens, sum(unclosed) AS unclosed,
          sum(metadata_calls) AS metadata_calls, sum(seconds) AS seconds,
          sum(CASE WHEN bad THEN read_bytes + write_bytes ELSE 0 END) AS busy_hour_bytes,
          max(largest_job_bytes) AS largest_job_bytes
-  FROM by_hour h JOIN busy b ON b.cluster = h.cluster AND b.hour = h.hour
+  FROM user_hours h JOIN busy b ON b.cluster = h.cluster AND b.hour = h.hour
   GROUP BY h.cluster, uid)
 SELECT cluster, uid, jobs, read_bytes, write_bytes, write_calls, write_bytes / nullif(write_calls, 0) AS bytes_a_call, opens, unclosed,
        unclosed / nullif(opens, 0) AS unclosed_share, metadata_calls, metadata_calls / nullif(seconds, 0) AS metadata_calls_s,
@@ -44,7 +36,7 @@ SELECT cluster, any_value(io_jobs) AS io_jobs, any_value(total) AS bytes, count(
 FROM running GROUP BY cluster ORDER BY cluster;
 
 -- table hours: Hours with more than options.busy_hour times the bytes of an average hour
-SELECT cluster, CAST(hour AS INTEGER) AS hour, bytes, times_average
+SELECT cluster, hour, bytes, times_average
 FROM (SELECT cluster, hour, bytes, bytes / nullif(avg(bytes) OVER (PARTITION BY cluster), 0) AS times_average
-      FROM (SELECT cluster, hour(local_started) AS hour, sum(CAST(read_bytes AS DOUBLE) + write_bytes) AS bytes FROM jobs GROUP BY 1, 2)), options
+      FROM (SELECT cluster, hour, sum(read_bytes + write_bytes) AS bytes FROM user_hours GROUP BY cluster, hour)), options
 WHERE times_average > busy_hour ORDER BY cluster, bytes DESC;
