@@ -33,13 +33,18 @@ std::vector<jobs::SeriesRow> sample_of(std::int64_t time, std::uint64_t count, R
     const bool mdt = target < 2;
     const std::string name = mdt ? fmt::format("scratch-MDT{:04x}", target) : fmt::format("scratch-OST{:04x}", target);
     for (std::uint64_t job = 0; job < count; ++job) {
-      jobs::SeriesRow row{.cluster = "site", .target = name, .id = fmt::format("{}", 4000000 + job), .user = fmt::format("{}", 1000 + job % 500),
+      jobs::SeriesRow row{.cluster = "site",
+                          .target = name,
+                          .id = fmt::format("{}", 4000000 + job),
+                          .user = fmt::format("{}", 1000 + job % 500),
                           .time = time};
       if (mdt) {
         row.metadata = {.open = rng.below(200), .close = rng.below(200), .create = rng.below(20), .unlink = rng.below(5)};
       } else {
         const std::uint64_t calls = rng.below(3000);
-        row.data = {.read_bytes = rng.chance(0.3) ? rng.below(1U << 30U) : 0, .write_bytes = calls * (rng.below(256) << 12U), .write_calls = calls};
+        row.data = {.read_bytes = rng.chance(0.3) ? rng.below(1U << 30U) : 0,
+                    .write_bytes = calls * (rng.below(256) << 12U),
+                    .write_calls = calls};
         row.data.read_calls = row.data.read_bytes >> 20U;
       }
       rows.push_back(std::move(row));
@@ -67,7 +72,8 @@ Result<Ingested> ingest_samples(const std::string& path, bool quick) {
     ingested.rows += added.added;
   }
   IEZ_TRY(const jobs::CheckReport report, jobs::check_store(path));
-  if (!report.problems.empty() || report.series_rows != ingested.rows) return fail(Errc::io, "the store is not what was put into it");
+  if (!report.problems.empty() || report.series_rows != ingested.rows)
+    return fail(Errc::io, "the store is not what was put into it");
   ingested.rows_a_second = static_cast<double>(ingested.rows) / ingested.seconds;
   ingested.bytes_per_row = static_cast<double>(report.series_bytes) / static_cast<double>(report.series_rows);
   return ingested;
@@ -76,7 +82,8 @@ Result<Ingested> ingest_samples(const std::string& path, bool quick) {
 // The same rows into the store, and as CSV for a peer that reads no Parquet.
 class Filler {
  public:
-  Filler(jobs::JobStore& store, std::FILE* jobs_csv, std::FILE* series_csv) : store_(store), jobs_csv_(jobs_csv), series_csv_(series_csv) {}
+  Filler(jobs::JobStore& store, std::FILE* jobs_csv, std::FILE* series_csv)
+      : store_(store), jobs_csv_(jobs_csv), series_csv_(series_csv) {}
 
   Result<void> add(const jobs::SynthOptions& options) {
     const jobs::RowSink sink{.job = [this](jobs::JobRow&& row) { return take(jobs_, jobs_csv_, std::move(row)); },
@@ -204,14 +211,16 @@ Figure pandas_figure(const Data& data, const Reported& ours, const std::string& 
   }
   const double read = json["read_s"].get<double>();
   const double analyse = json["analyse_s"].get<double>();
-  const bool same = json["answers"]["inefficient"].get<double>() == ours.inefficient && json["answers"]["above_half"].get<double>() == ours.above_half;
+  const bool same = json["answers"]["inefficient"].get<double>() == ours.inefficient &&
+                    json["answers"]["above_half"].get<double>() == ours.above_half;
   if (!same) {
     figure.note = "the answers differ: nothing is compared";
     return figure;
   }
   figure.value = (read + analyse) / ours.seconds;
   figure.note = fmt::format(
-      "from files to answers: pandas reads CSV ({:.1f} s; Debian's reads no Parquet) and analyses in {:.1f} s, iez reads Parquet, analyses "
+      "from files to answers: pandas reads CSV ({:.1f} s; Debian's reads no Parquet) and analyses in {:.1f} s, iez reads "
+      "Parquet, analyses "
       "and writes the page in {:.2f} s; pandas without reading is {:.1f} times ours with it; same answers",
       read, analyse, ours.seconds, analyse / ours.seconds);
   return figure;
@@ -234,15 +243,15 @@ Result<std::vector<Figure>> run_jobs(const Settings& settings) {
                      .unit = "s",
                      .higher_is_better = false,
                      .target = 10,
-                     .note = fmt::format("`iez jobs report --out`: ten analyses of {} jobs and {} rows of series; best of {}", data.jobs, data.rows,
-                                         settings.quick ? 1 : 3)});
+                     .note = fmt::format("`iez jobs report --out`: ten analyses of {} jobs and {} rows of series; best of {}",
+                                         data.jobs, data.rows, settings.quick ? 1 : 3)});
   figures.push_back(pandas_figure(data, reported, folder.path()));
   figures.push_back({.name = "jobs.ingest_rows_s",
                      .value = ingested.rows_a_second,
                      .unit = "1/s",
                      .target = 500000,
-                     .note = fmt::format("{} rows of series from memory to the disk (fsync), an interval a batch: {:.2f} s", ingested.rows,
-                                         ingested.seconds)});
+                     .note = fmt::format("{} rows of series from memory to the disk (fsync), an interval a batch: {:.2f} s",
+                                         ingested.rows, ingested.seconds)});
   figures.push_back({.name = "jobs.bytes_per_row",
                      .value = ingested.bytes_per_row,
                      .unit = "B",

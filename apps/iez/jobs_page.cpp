@@ -17,10 +17,11 @@ namespace iez::cli {
 
 namespace {
 
-constexpr std::size_t kMostRows = 12;       // of a table on the page, before it is cut
+constexpr std::size_t kMostRows = 12;  // of a table on the page, before it is cut
 constexpr std::size_t kMostAdvice = 30;
 
-constexpr std::string_view kStyle = R"(:root{color-scheme:light dark;--ink:#1d2329;--quiet:#5c6670;--line:#d9dee3;--card:#f6f8fa;--page:#ffffff;--mark:#0072b2;--warn:#b45309}
+constexpr std::string_view kStyle =
+    R"(:root{color-scheme:light dark;--ink:#1d2329;--quiet:#5c6670;--line:#d9dee3;--card:#f6f8fa;--page:#ffffff;--mark:#0072b2;--warn:#b45309}
 @media (prefers-color-scheme:dark){:root{--ink:#e4e8ec;--quiet:#9aa5b0;--line:#353c44;--card:#1d2228;--page:#14181c;--mark:#6cb6ff;--warn:#f2bb3f}}
 *{box-sizing:border-box}
 body{margin:0 auto;max-width:1240px;padding:1.4rem 1.4rem 3rem;font:15px/1.5 system-ui,Helvetica,Arial,sans-serif;color:var(--ink);background:var(--page)}
@@ -76,7 +77,8 @@ std::string html_table(const jobs::ResultTable& table, std::size_t most) {
   for (std::size_t row = 0; row < std::min(most, table.rows.size()); ++row) {
     out += "<tr>";
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
-      out += fmt::format("<td{}>{}</td>", right(i) ? " class=\"right\"" : "", markup_escaped(shown(table.rows[row][i], table.columns[i])));
+      out += fmt::format("<td{}>{}</td>", right(i) ? " class=\"right\"" : "",
+                         markup_escaped(shown(table.rows[row][i], table.columns[i])));
     }
     out += "</tr>\n";
   }
@@ -128,7 +130,9 @@ constexpr std::string_view kSynthetic =
 std::string html_head(const jobs::Report& report) {
   const Totals totals = totals_of(report);
   std::string out = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n";
-  out += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>What jobs do to the file system</title>\n";
+  out +=
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>What jobs do to the file "
+      "system</title>\n";
   out += fmt::format("<style>\n{}{}{}</style>\n</head>\n<body>\n", kStyle, line_chart_style(), page_chart_style());
   out += "<h1>What jobs do to the file system</h1>\n";
   out += fmt::format("<p class=\"quiet\">{}; jobs that started from {} to {} (UTC); days and hours in {}.</p>\n",
@@ -143,8 +147,9 @@ std::string html_head(const jobs::Report& report) {
 }
 
 std::string html_section(const jobs::Section& section, std::size_t number) {
-  std::string out = fmt::format("<section id=\"{0}\">\n<h2><span class=\"number\">{1}</span>{2}</h2>\n<p class=\"finding\">{3}</p>\n",
-                                section.name, number, markup_escaped(section.title), markup_escaped(section.finding));
+  std::string out =
+      fmt::format("<section id=\"{0}\">\n<h2><span class=\"number\">{1}</span>{2}</h2>\n<p class=\"finding\">{3}</p>\n",
+                  section.name, number, markup_escaped(section.title), markup_escaped(section.finding));
   const auto plots = plots_of(section);
   if (!plots.empty()) {
     out += "<div class=\"charts\">\n";
@@ -163,18 +168,20 @@ std::string html_section(const jobs::Section& section, std::size_t number) {
 
 std::string html_advice(const std::vector<jobs::Advice>& advice) {
   std::string out;
-  for (const auto& [audience, title] : {std::pair{jobs::Audience::administrator, "For administrators"}, std::pair{jobs::Audience::user, "For users"}}) {
+  for (const auto& [audience, title] :
+       {std::pair{jobs::Audience::administrator, "For administrators"}, std::pair{jobs::Audience::user, "For users"}}) {
     std::string items;
     std::size_t count = 0;
     for (const jobs::Advice& item : advice) {
       if (item.audience != audience || ++count > kMostAdvice) continue;
       const std::string who = item.who.empty() ? item.cluster : fmt::format("{}, user {}", item.cluster, item.who);
-      items += fmt::format("<li><span class=\"tag\">{}</span><span class=\"tag\">{}</span><br>{}</li>\n", markup_escaped(item.topic),
-                           markup_escaped(who), markup_escaped(item.text));
+      items += fmt::format("<li><span class=\"tag\">{}</span><span class=\"tag\">{}</span><br>{}</li>\n",
+                           markup_escaped(item.topic), markup_escaped(who), markup_escaped(item.text));
     }
     if (items.empty()) continue;
     out += fmt::format("<h3>{}</h3>\n<ul class=\"advice\">\n{}</ul>\n", title, items);
-    if (count > kMostAdvice) out += fmt::format("<p class=\"quiet\">... and {} more, with <code>--json</code>.</p>\n", count - kMostAdvice);
+    if (count > kMostAdvice)
+      out += fmt::format("<p class=\"quiet\">... and {} more, with <code>--json</code>.</p>\n", count - kMostAdvice);
   }
   return out;
 }
@@ -212,7 +219,8 @@ std::string markdown_table(const jobs::ResultTable& table) {
   out += '\n' + line + '\n';
   for (std::size_t row = 0; row < std::min(kMostRows, table.rows.size()); ++row) {
     out += '|';
-    for (std::size_t i = 0; i < table.columns.size(); ++i) out += fmt::format(" {} |", markdown_cell(table.rows[row][i], table.columns[i]));
+    for (std::size_t i = 0; i < table.columns.size(); ++i)
+      out += fmt::format(" {} |", markdown_cell(table.rows[row][i], table.columns[i]));
     out += '\n';
   }
   if (table.rows.size() > kMostRows) out += fmt::format("\n... and {} more rows.\n", table.rows.size() - kMostRows);
@@ -225,11 +233,13 @@ std::string shown(const jobs::Value& value, std::string_view column) {
   if (std::holds_alternative<std::monostate>(value)) return "-";
   if (const auto* const text = std::get_if<std::string>(&value)) return *text;
   const double number = number_of(value);
-  const bool share = column == "share" || column.starts_with("share_") || column.ends_with("_share") || column == "below" || column == "io_time";
+  const bool share =
+      column == "share" || column.starts_with("share_") || column.ends_with("_share") || column == "below" || column == "io_time";
   if (share) return jobs::percent_text(number);
   if (column.contains("bytes") || column.ends_with("_call") || column == "memory") return jobs::bytes_text(number);
   if (column == "first" || column == "last") return time_text(static_cast<std::int64_t>(number));
-  if (std::holds_alternative<std::int64_t>(value) || (number == std::floor(number) && std::abs(number) >= 1000)) return jobs::count_text(number);
+  if (std::holds_alternative<std::int64_t>(value) || (number == std::floor(number) && std::abs(number) >= 1000))
+    return jobs::count_text(number);
   return fmt::format("{:.4g}", number);
 }
 
@@ -245,7 +255,8 @@ std::string table_text(const jobs::ResultTable& table, std::size_t most, bool he
   titles.reserve(table.columns.size());
   for (const std::string& column : table.columns) {
     titles.push_back(heading_of(column));
-    std::ranges::transform(titles.back(), titles.back().begin(), [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
+    std::ranges::transform(titles.back(), titles.back().begin(),
+                           [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
   }
   std::vector<Table::Column> columns;
   columns.reserve(titles.size());
@@ -270,7 +281,8 @@ std::string report_html(const jobs::Report& report) {
   std::string out = html_head(report);
   out += "<ol class=\"findings\">\n";
   for (const jobs::Section& section : report.sections) {
-    out += fmt::format("<li><a href=\"#{}\">{}</a>: {}</li>\n", section.name, markup_escaped(section.title), markup_escaped(section.finding));
+    out += fmt::format("<li><a href=\"#{}\">{}</a>: {}</li>\n", section.name, markup_escaped(section.title),
+                       markup_escaped(section.finding));
   }
   out += "</ol>\n";
   for (std::size_t i = 0; i < report.sections.size(); ++i) {
@@ -278,7 +290,8 @@ std::string report_html(const jobs::Report& report) {
     if (report.sections[i].name == "advice") out += html_advice(report.advice);
   }
   out += "<h2>Thresholds</h2>\n<p class=\"quiet\">";
-  for (const auto& [name, value] : jobs::option_values(report.options)) out += fmt::format("{} {:g}; ", markup_escaped(heading_of(name)), value);
+  for (const auto& [name, value] : jobs::option_values(report.options))
+    out += fmt::format("{} {:g}; ", markup_escaped(heading_of(name)), value);
   return out + "made by <code>iez jobs report</code>.</p>\n</body>\n</html>\n";
 }
 
@@ -358,14 +371,9 @@ ordered_json report_json(const jobs::Report& report) {
   }
   ordered_json thresholds = ordered_json::array();
   for (const auto& [name, value] : jobs::option_values(report.options)) thresholds.push_back({{"name", name}, {"value", value}});
-  return {{"synthetic", report.synthetic},
-          {"from", or_null(report.range.from)},
-          {"to", or_null(report.range.to)},
-          {"time_zone", report.time_zone},
-          {"summary", tables_of(report.summary)},
-          {"analyses", std::move(sections)},
-          {"advice", advice_json(report.advice)},
-          {"thresholds", std::move(thresholds)}};
+  return {{"synthetic", report.synthetic},        {"from", or_null(report.range.from)},   {"to", or_null(report.range.to)},
+          {"time_zone", report.time_zone},        {"summary", tables_of(report.summary)}, {"analyses", std::move(sections)},
+          {"advice", advice_json(report.advice)}, {"thresholds", std::move(thresholds)}};
 }
 
 std::vector<std::pair<std::string, std::string>> report_csv(const jobs::Report& report) {

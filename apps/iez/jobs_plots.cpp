@@ -25,8 +25,8 @@ std::vector<std::string> clusters_of(const ResultTable& table) {
 }
 
 // A bar for each category and cluster: the value of a column where another has the category's number.
-BarChart by_category(const ResultTable& table, std::string_view key, std::string_view value, const std::vector<std::int64_t>& keys,
-                     const std::vector<std::string>& labels, double scale = 1) {
+BarChart by_category(const ResultTable& table, std::string_view key, std::string_view value,
+                     const std::vector<std::int64_t>& keys, const std::vector<std::string>& labels, double scale = 1) {
   BarChart chart{.categories = labels};
   for (const std::string& cluster : clusters_of(table)) {
     BarSeries series{.name = cluster, .values = std::vector<double>(keys.size())};
@@ -72,10 +72,11 @@ std::string cdf_plot(const ResultTable& table, std::string_view metric, std::str
 
 std::vector<std::string> duration_plots(const jobs::Answer& answer) {
   const ResultTable& table = answer["cdf"];
-  return {cdf_plot(table, "duration_h", "Jobs up to a duration (%)", "duration",
-                   {{1.0 / 3600, "1 s"}, {10.0 / 3600, "10 s"}, {1.0 / 60, "1 min"}, {1.0 / 6, "10 min"}, {1, "1 h"}, {24, "24 h"}}),
-          cdf_plot(table, "nodes", "Jobs up to a number of nodes (%)", "nodes",
-                   {{1, "1"}, {10, "10"}, {100, "100"}, {1000, "1,000"}, {10000, "10,000"}})};
+  return {
+      cdf_plot(table, "duration_h", "Jobs up to a duration (%)", "duration",
+               {{1.0 / 3600, "1 s"}, {10.0 / 3600, "10 s"}, {1.0 / 60, "1 min"}, {1.0 / 6, "10 min"}, {1, "1 h"}, {24, "24 h"}}),
+      cdf_plot(table, "nodes", "Jobs up to a number of nodes (%)", "nodes",
+               {{1, "1"}, {10, "10"}, {100, "100"}, {1000, "1,000"}, {10000, "10,000"}})};
 }
 
 std::vector<std::string> share_plots(const jobs::Answer& answer) {
@@ -107,8 +108,9 @@ std::vector<std::string> efficiency_plots(const jobs::Answer& answer) {
   for (std::int64_t power = 0; power <= 30; ++power) {
     sizes.keys.push_back(power);
     constexpr std::array<std::string_view, 4> kUnits{"", "K", "M", "G"};
-    sizes.labels.push_back(power % 5 == 0 ? fmt::format("{}{}", std::int64_t{1} << (power % 10), kUnits[static_cast<std::size_t>(power) / 10])
-                                          : std::string{});
+    sizes.labels.push_back(
+        power % 5 == 0 ? fmt::format("{}{}", std::int64_t{1} << (power % 10), kUnits[static_cast<std::size_t>(power) / 10])
+                       : std::string{});
   }
   BarChart calls = by_category(answer["call_sizes"], "log2_call", "jobs", sizes.keys, sizes.labels);
   calls.title = "Jobs that write, by bytes a call";
@@ -121,7 +123,8 @@ std::string scatter(const ResultTable& table, const std::string& cluster) {
   constexpr int kColumns = 48;  // thirds of powers of ten: up to 10 PB
   constexpr int kRows = 18;     // halves of powers of ten: up to 10^9
   HeatMap map{.title = fmt::format("{}: jobs by bytes and metadata calls", cluster), .x_axis = "bytes written"};
-  constexpr std::array<std::string_view, 16> kBytes{"1", "", "", "1 KB", "", "", "1 MB", "", "", "1 GB", "", "", "1 TB", "", "", "1 PB"};
+  constexpr std::array<std::string_view, 16> kBytes{"1", "",     "", "1 KB", "",     "", "1 MB", "",
+                                                    "",  "1 GB", "", "",     "1 TB", "", "",     "1 PB"};
   for (int column = 0; column < kColumns; ++column) {
     map.columns.emplace_back(column % 3 == 0 ? kBytes[static_cast<std::size_t>(column) / 3] : "");
   }
@@ -238,7 +241,8 @@ std::vector<std::string> day_plots(const jobs::Answer& answer) {
   // How large the shares of one user and one job in a day are: days sorted.
   LineChart shares{.title = "Share of one user, of one job, in a day (%)", .x_axis = "days, from the largest share (%)"};
   for (const std::string& cluster : clusters_of(answer["days"])) {
-    for (const auto& [column, name] : {std::pair{"heaviest_user_share", "heaviest user"}, std::pair{"longest_job_share", "longest job"}}) {
+    for (const auto& [column, name] :
+         {std::pair{"heaviest_user_share", "heaviest user"}, std::pair{"longest_job_share", "longest job"}}) {
       std::vector<double> values;
       for (std::size_t row = 0; row < answer["days"].rows.size(); ++row) {
         if (answer["days"].text(row, "cluster") == cluster) values.push_back(100 * answer["days"].number(row, column));
@@ -297,7 +301,8 @@ std::vector<std::string> contention_plots(const jobs::Answer& answer) {
 
 std::vector<std::string> advice_plots(const jobs::Answer& answer) {
   const ResultTable& users = answer["users"];
-  BarChart chart{.title = "Share of all bytes of their cluster, the heaviest users (%)", .x_axis = "user", .series = {BarSeries{}}};
+  BarChart chart{
+      .title = "Share of all bytes of their cluster, the heaviest users (%)", .x_axis = "user", .series = {BarSeries{}}};
   constexpr std::size_t kMost = 15;
   for (std::size_t row = 0; row < std::min(kMost, users.rows.size()); ++row) {
     chart.categories.push_back(users.text(row, "uid").substr(0, 8));

@@ -84,7 +84,8 @@ std::optional<std::int64_t> parse_date(std::string_view text) {
   const auto month = part(5, 2);
   const auto day = part(8, 2);
   if (!year || !month || !day || text[4] != '-' || text[7] != '-') return std::nullopt;
-  const std::chrono::year_month_day date(std::chrono::year(static_cast<int>(*year)), std::chrono::month(static_cast<unsigned>(*month)),
+  const std::chrono::year_month_day date(std::chrono::year(static_cast<int>(*year)),
+                                         std::chrono::month(static_cast<unsigned>(*month)),
                                          std::chrono::day(static_cast<unsigned>(*day)));
   if (!date.ok() || *year < 1970) return std::nullopt;
   std::int64_t seconds = std::chrono::sys_seconds(std::chrono::sys_days(date)).time_since_epoch().count();
@@ -109,7 +110,8 @@ Result<std::string> jobs_store_path(const std::string& given) {
 }
 
 Result<std::int64_t> parse_time(std::string_view name, std::string_view text) {
-  if (const auto seconds = text::parse_u64(text); seconds && *seconds < 253402300800ULL) return static_cast<std::int64_t>(*seconds);
+  if (const auto seconds = text::parse_u64(text); seconds && *seconds < 253402300800ULL)
+    return static_cast<std::int64_t>(*seconds);
   if (const auto date = parse_date(text)) return *date;
   return fail(Errc::invalid_argument,
               fmt::format("{}: '{}' is no time; expected 2018-06-07, 2018-06-07T12:30 (UTC) or seconds since 1970", name,
@@ -146,7 +148,8 @@ Result<void> run_jobs_ingest(const JobsIngestOptions& options, Context& context)
   Progress progress(context.clock);
   Ingest ingest(store, progress);
   input::ParseReport problems;
-  const std::vector<std::string> files = options.files.empty() ? std::vector<std::string>{std::string(kStandardStream)} : options.files;
+  const std::vector<std::string> files =
+      options.files.empty() ? std::vector<std::string>{std::string(kStandardStream)} : options.files;
   for (const std::string& file : files) {
     IEZ_TRY(const auto stream, open_input(file));
     IEZ_TRY(const input::ParseReport report, jobs::read_rows(*stream, file == kStandardStream ? "stdin" : file, ingest.sink()));
@@ -158,18 +161,19 @@ Result<void> run_jobs_ingest(const JobsIngestOptions& options, Context& context)
   report_problems(problems, context);
   const std::uint64_t skipped = problems.skipped;
   if (options.common.json) {
-    return print(to_line({{"store", path}, {"given", added.given}, {"added", added.added}, {"known", added.known}, {"skipped", skipped}}));
+    return print(
+        to_line({{"store", path}, {"given", added.given}, {"added", added.added}, {"known", added.known}, {"skipped", skipped}}));
   }
-  return print(fmt::format("{} rows: {} added, {} known already, {} not usable; in {}\n", added.given + skipped, added.added, added.known,
-                           skipped, path));
+  return print(fmt::format("{} rows: {} added, {} known already, {} not usable; in {}\n", added.given + skipped, added.added,
+                           added.known, skipped, path));
 }
 
 Result<void> run_jobs_synth(const JobsSynthOptions& options, Context&) {
   IEZ_TRY(TextOutput output, TextOutput::create(options.output));
   const jobs::SynthOptions& synth = options.synth;
   const std::uint64_t count = synth.jobs == 0 ? jobs::published_jobs(synth.like, synth.series) : synth.jobs;
-  std::string text = fmt::format("# synthetic: {} jobs like {}, seed {}{}; nobody measured this\n", count, jobs::to_string(synth.like),
-                                 synth.seed, synth.series ? ", with time series" : "");
+  std::string text = fmt::format("# synthetic: {} jobs like {}, seed {}{}; nobody measured this\n", count,
+                                 jobs::to_string(synth.like), synth.seed, synth.series ? ", with time series" : "");
   constexpr std::size_t kPiece = std::size_t{1} << 20U;
   // Series of a job come before it: the job is their sum. Two tables, of which the smaller waits.
   std::string jobs_text;
@@ -216,7 +220,8 @@ Result<void> run_jobs_check(const JobsStoreOptions& options, Context& context) {
     IEZ_CHECK(print(out + '\n'));
   }
   for (const std::string& problem : report.problems) context.log.error(problem);
-  if (!report.problems.empty()) return fail(Errc::parse, fmt::format("{}: {} found", path, counted(report.problems.size(), "problem")));
+  if (!report.problems.empty())
+    return fail(Errc::parse, fmt::format("{}: {} found", path, counted(report.problems.size(), "problem")));
   return {};
 }
 
@@ -233,9 +238,11 @@ Result<void> run_jobs_retain(const JobsRetainOptions& options, Context& context)
   if (options.months == 0) return fail(Errc::invalid_argument, "--months 0 would remove everything: expected 1 or more");
   const auto now = std::chrono::floor<std::chrono::days>(context.clock.wall());
   const std::chrono::year_month_day today(now);
-  const auto first = (std::chrono::year_month(today.year(), today.month()) - std::chrono::months(static_cast<int>(options.months))) / 1;
+  const auto first =
+      (std::chrono::year_month(today.year(), today.month()) - std::chrono::months(static_cast<int>(options.months))) / 1;
   IEZ_TRY(jobs::JobStore store, jobs::JobStore::open({.path = path}));
-  IEZ_TRY(const auto removed, store.remove_before(std::chrono::sys_seconds(std::chrono::sys_days(first)).time_since_epoch().count()));
+  IEZ_TRY(const auto removed,
+          store.remove_before(std::chrono::sys_seconds(std::chrono::sys_days(first)).time_since_epoch().count()));
   if (options.common.json) return print(to_line({{"store", path}, {"removed", removed}}));
   std::string out = fmt::format("{}: {} removed\n", path, counted(removed.size(), "month"));
   for (const std::string& month : removed) out += month + '\n';
@@ -252,8 +259,9 @@ Result<void> run_jobs_sql(const JobsSqlOptions& options, Context& context) {
   }
   if (options.name.empty()) return print(table.render(context.terminal, true));
   const auto near = text::nearest(options.name, names);
-  return fail(Errc::invalid_argument, fmt::format("no SQL is named '{}'{}; `iez jobs sql` lists all", text::printable(options.name),
-                                                  near ? fmt::format("; did you mean {}?", *near) : ""));
+  return fail(Errc::invalid_argument,
+              fmt::format("no SQL is named '{}'{}; `iez jobs sql` lists all", text::printable(options.name),
+                          near ? fmt::format("; did you mean {}?", *near) : ""));
 }
 
 }  // namespace iez::cli

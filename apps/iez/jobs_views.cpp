@@ -17,14 +17,16 @@ namespace iez::cli {
 namespace {
 
 // The reader with what its views need.
-Result<jobs::JobReader> prepared(const JobsStoreOptions& common, const JobsRangeOptions& range, const jobs::AnalysisOptions& analysis) {
+Result<jobs::JobReader> prepared(const JobsStoreOptions& common, const JobsRangeOptions& range,
+                                 const jobs::AnalysisOptions& analysis) {
   IEZ_TRY(const jobs::JobReader::Options asked, reader_options(common, range));
   IEZ_TRY(jobs::JobReader reader, jobs::JobReader::open(asked));
   IEZ_CHECK(jobs::prepare(reader.duck(), analysis));
   return reader;
 }
 
-std::string titled(std::string_view title, const jobs::ResultTable& table, std::size_t most, bool header, const Terminal& terminal) {
+std::string titled(std::string_view title, const jobs::ResultTable& table, std::size_t most, bool header,
+                   const Terminal& terminal) {
   if (table.rows.empty()) return {};
   return fmt::format("\n{}\n{}", title, table_text(table, most, header, terminal));
 }
@@ -84,11 +86,13 @@ std::optional<jobs::Advice> stripe_advice(const jobs::UserView& view, std::size_
     if (view.jobs.text(i, "cluster") == cluster) largest = i;
   }
   if (osts < 2 || largest == view.jobs.rows.size()) return std::nullopt;
-  const auto stripes = static_cast<std::uint32_t>(std::clamp(std::lround(view.sharing.number(row, "stripes")), 1L, static_cast<long>(osts)));
+  const auto stripes =
+      static_cast<std::uint32_t>(std::clamp(std::lround(view.sharing.number(row, "stripes")), 1L, static_cast<long>(osts)));
   const auto others = static_cast<std::size_t>(std::max(0.0, std::round(view.sharing.number(row, "others"))));
   const std::vector<std::uint32_t> requests(others, stripes);
-  contention::AdviceRequest request{.ranks = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(view.jobs.integer(largest, "nodes"))),
-                                    .bytes = Bytes{static_cast<std::uint64_t>(view.jobs.number(largest, "write_bytes"))}};
+  contention::AdviceRequest request{
+      .ranks = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(view.jobs.integer(largest, "nodes"))),
+      .bytes = Bytes{static_cast<std::uint64_t>(view.jobs.number(largest, "write_bytes"))}};
   const auto load = contention::load_of_requests(osts, requests);
   if (!load || request.bytes.count == 0) return std::nullopt;
   request.others = *load;
@@ -104,11 +108,14 @@ std::optional<jobs::Advice> stripe_advice(const jobs::UserView& view, std::size_
       .cluster = cluster,
       .who = view.summary.text(0, "uid"),
       .topic = "stripes",
-      .text = fmt::format("Your jobs write to {:.1f} OSTs on average; job {} ({}) among {} others, of {} stripes each on {} OSTs, would do "
-                          "best with {} (lfs setstripe -c {}). Assumed: {} an OST, {} a node; `iez advise` takes the real ones.",
-                          own, text::printable(view.jobs.text(largest, "job")), jobs::bytes_text(view.jobs.number(largest, "write_bytes")),
-                          others, stripes, osts, advice->stripes, advice->stripes, to_string(kAssumedOstRate), to_string(kAssumedNodeRate)),
-      .evidence = {{"own_stripes", own}, {"others", static_cast<double>(others)}, {"osts", static_cast<double>(osts)},
+      .text = fmt::format(
+          "Your jobs write to {:.1f} OSTs on average; job {} ({}) among {} others, of {} stripes each on {} OSTs, would do "
+          "best with {} (lfs setstripe -c {}). Assumed: {} an OST, {} a node; `iez advise` takes the real ones.",
+          own, text::printable(view.jobs.text(largest, "job")), jobs::bytes_text(view.jobs.number(largest, "write_bytes")),
+          others, stripes, osts, advice->stripes, advice->stripes, to_string(kAssumedOstRate), to_string(kAssumedNodeRate)),
+      .evidence = {{"own_stripes", own},
+                   {"others", static_cast<double>(others)},
+                   {"osts", static_cast<double>(osts)},
                    {"advised_stripes", static_cast<double>(advice->stripes)}}};
 }
 
@@ -176,7 +183,8 @@ Result<void> run_jobs_contention(const JobsContentionOptions& options, Context& 
   const bool header = !options.no_header;
   if (moment.targets.rows.empty()) return print(fmt::format("{}: no time series has any I/O then\n", time_text(at)));
   std::string out = fmt::format("{} UTC\n", time_text(at));
-  out += titled("Jobs, and what they usually move in such an interval on the same OSTs", moment.jobs, 30, header, context.terminal);
+  out +=
+      titled("Jobs, and what they usually move in such an interval on the same OSTs", moment.jobs, 30, header, context.terminal);
   out += titled("Who shared OSTs with whom", moment.pairs, 30, header, context.terminal);
   out += titled("OSTs", moment.targets, 30, header, context.terminal);
   return print(out);

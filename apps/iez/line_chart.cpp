@@ -167,7 +167,8 @@ class Drawing {
     out_ += fmt::format("<path class=\"axis\" d=\"M{:.1f} {:.1f}v5\"/>\n", x_of(x), frame_bottom_);
     // What would be cut off at the right ends there.
     const bool inside = x_of(x) + kCharacter * static_cast<double>(label.size()) / 2 < kWidth;
-    out_ += text_at(inside ? x_of(x) : kWidth - 2, frame_bottom_ + 18, inside ? "text-anchor=\"middle\"" : "text-anchor=\"end\"", label);
+    out_ += text_at(inside ? x_of(x) : kWidth - 2, frame_bottom_ + 18, inside ? "text-anchor=\"middle\"" : "text-anchor=\"end\"",
+                    label);
   }
 
   void vertical_lines() {

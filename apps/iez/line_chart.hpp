@@ -28,7 +28,8 @@ struct LineChart {
   std::string title;                    // with the unit of y
   std::string x_axis;                   // what x is
   std::vector<std::string> categories;  // if any, x counts them from 0, and they are shown below the axis
-  std::vector<std::pair<double, std::string>> ticks;  // else, if any: where on x they are, ascending; the axis goes from first to last
+  std::vector<std::pair<double, std::string>>
+      ticks;  // else, if any: where on x they are, ascending; the axis goes from first to last
   std::vector<ChartLine> lines;
   bool marks = false;  // a dot at each point, which tells its value
 };

@@ -25,7 +25,8 @@ constexpr double kLetterHeight = 13;
 constexpr std::size_t kColours = 6;
 constexpr int kHeats = 6;
 
-constexpr std::string_view kStyle = R"(.chart .f0{fill:#0072b2}.chart .f1{fill:#d55e00}.chart .f2{fill:#009e73}.chart .f3{fill:#cc79a7}
+constexpr std::string_view kStyle =
+    R"(.chart .f0{fill:#0072b2}.chart .f1{fill:#d55e00}.chart .f2{fill:#009e73}.chart .f3{fill:#cc79a7}
 .chart .f4{fill:#e69f00}.chart .f5{fill:#7f7f7f}
 .chart .h0{fill:#eceff2}.chart .h1{fill:#c6dcee}.chart .h2{fill:#8fbfe0}.chart .h3{fill:#4f97cb}.chart .h4{fill:#1c6bad}.chart .h5{fill:#08376b}
 @media (prefers-color-scheme:dark){
@@ -42,8 +43,8 @@ std::string text_at(double x, double y, std::string_view attributes, std::string
 
 std::string opening(double height, std::string_view title) {
   return fmt::format(
-             "<svg class=\"chart\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" role=\"img\">\n<title>{2}</title>\n", kWidth, height,
-             markup_escaped(title)) +
+             "<svg class=\"chart\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" role=\"img\">\n<title>{2}</title>\n",
+             kWidth, height, markup_escaped(title)) +
          text_at(kLeft, 22, "class=\"title\"", title);
 }
 
@@ -103,9 +104,10 @@ std::string bars(const BarChart& chart, double top_value) {
       const double x = kLeft + group * (static_cast<double>(i) + 0.08) + (chart.stacked ? 0 : width * static_cast<double>(k));
       const double height = value / top_value * (bottom - kTop);
       const std::string name = chart.series[k].name.empty() ? "" : chart.series[k].name + ", ";
-      out += fmt::format("<rect class=\"f{}\" x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\"><title>{}{}: {}</title></rect>\n",
-                         k % kColours, x, bottom - base - height, std::max(0.5, width - 1), std::max(0.5, height), markup_escaped(name),
-                         markup_escaped(chart.categories[i]), short_number(value));
+      out += fmt::format(
+          "<rect class=\"f{}\" x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\"><title>{}{}: {}</title></rect>\n",
+          k % kColours, x, bottom - base - height, std::max(0.5, width - 1), std::max(0.5, height), markup_escaped(name),
+          markup_escaped(chart.categories[i]), short_number(value));
       if (chart.stacked) base += height;
     }
   }
@@ -136,7 +138,8 @@ std::string to_svg(const BarChart& chart) {
   const auto ticks = static_cast<int>(std::lround(top_value / step));
   for (int tick = 0; tick <= ticks; ++tick) {
     const double y = bottom - tick * step / top_value * (bottom - kTop);
-    out += fmt::format("<path class=\"{}\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", tick == 0 ? "axis" : "grid", kLeft, y, kWidth - kRight);
+    out +=
+        fmt::format("<path class=\"{}\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", tick == 0 ? "axis" : "grid", kLeft, y, kWidth - kRight);
     out += text_at(kLeft - 8, y + 4, "text-anchor=\"end\"", short_number(tick * step));
   }
   out += bars(chart, top_value);

@@ -1,7 +1,7 @@
 // Bars and heat maps as SVG to put into a page of HTML, beside those of line_chart.hpp: nothing to load, no script. Pure.
 //
-// Colours come from classes, which page_chart_style() and line_chart_style() define for light and dark pages. Deterministic. Text from
-// outside is escaped.
+// Colours come from classes, which page_chart_style() and line_chart_style() define for light and dark pages. Deterministic. Text
+// from outside is escaped.
 #pragma once
 
 #include <cstddef>
@@ -31,8 +31,8 @@ std::string to_svg(const BarChart& chart);
 struct HeatMap {
   std::string title;
   std::string x_axis;
-  std::vector<std::string> columns;  // labels; some may be empty
-  std::vector<std::string> rows;     // labels, from the top
+  std::vector<std::string> columns;                       // labels; some may be empty
+  std::vector<std::string> rows;                          // labels, from the top
   std::vector<std::vector<std::optional<double>>> cells;  // by row, from 0 to 1; none: nothing there
   std::vector<std::vector<std::string>> notes;            // by row: what a cell tells when it is pointed at; may be empty
 };

@@ -26,10 +26,10 @@ const SqlFile& file_named(std::string_view name) {
 }  // namespace
 
 std::vector<std::pair<std::string_view, double>> option_values(const AnalysisOptions& options) {
-  return {{"longest_hours", options.longest_hours}, {"short_hours", options.short_hours},
-          {"few_nodes", options.few_nodes},         {"node_memory", options.node_memory},
-          {"similar_runs", options.similar_runs},   {"busy_hour", options.busy_hour},
-          {"small_call", options.small_call},       {"least_bytes", options.least_bytes},
+  return {{"longest_hours", options.longest_hours},   {"short_hours", options.short_hours},
+          {"few_nodes", options.few_nodes},           {"node_memory", options.node_memory},
+          {"similar_runs", options.similar_runs},     {"busy_hour", options.busy_hour},
+          {"small_call", options.small_call},         {"least_bytes", options.least_bytes},
           {"unclosed_share", options.unclosed_share}, {"storm_calls_mb", options.storm_calls_mb},
           {"unbalanced", options.unbalanced}};
 }
@@ -67,7 +67,8 @@ Result<void> prepare(Duck& duck, const AnalysisOptions& options) {
   for (const auto& [name, value] : option_values(options)) {
     // 0 stands for what is not known.
     const bool unknown = name == "node_memory" && value <= 0;
-    columns += fmt::format("{}CAST({} AS DOUBLE) AS {}", columns.empty() ? "" : ", ", unknown ? "NULL" : fmt::format("{}", value), name);
+    columns +=
+        fmt::format("{}CAST({} AS DOUBLE) AS {}", columns.empty() ? "" : ", ", unknown ? "NULL" : fmt::format("{}", value), name);
   }
   IEZ_CHECK(duck.run(fmt::format("CREATE TEMP TABLE options AS SELECT {}", columns)));
   for (const Statement& statement : statements_of(file_named("00_prepare").text)) {

@@ -1,7 +1,7 @@
 // The ten analyses: SQL that is shipped with iez (sql/*.sql), asked of a store, with the tables that it answers.
 //
-// Each file of SQL holds statements; "-- table NAME: CAPTION" before one names its table. Thresholds come from a table `options` of one
-// row, which is made from AnalysisOptions: the same files run in other engines. Docs: docs/guide/jobs.md.
+// Each file of SQL holds statements; "-- table NAME: CAPTION" before one names its table. Thresholds come from a table `options`
+// of one row, which is made from AnalysisOptions: the same files run in other engines. Docs: docs/guide/jobs.md.
 //
 // Thread safety: none.
 #pragma once

@@ -93,7 +93,9 @@ class AnalysisTest : public FolderTest {
   std::vector<SeriesRow> series_;
 };
 
-double bytes_of(const JobRow& job) { return static_cast<double>(job.data.read_bytes) + static_cast<double>(job.data.write_bytes); }
+double bytes_of(const JobRow& job) {
+  return static_cast<double>(job.data.read_bytes) + static_cast<double>(job.data.write_bytes);
+}
 
 double mean_of(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
@@ -108,7 +110,8 @@ double median_of(std::vector<double> values) {
 #define EXPECT_CLOSE(a, b) EXPECT_NEAR(a, b, 1e-9 * std::max(1.0, std::abs(b)))
 
 // Rows of a table by two of its columns.
-std::size_t row_of(const ResultTable& table, std::string_view a, const std::string& a_is, std::string_view b, const std::string& b_is) {
+std::size_t row_of(const ResultTable& table, std::string_view a, const std::string& a_is, std::string_view b,
+                   const std::string& b_is) {
   for (std::size_t row = 0; row < table.rows.size(); ++row) {
     const auto text = [&](std::string_view column) {
       const Value& value = table.rows[row][table.column(column)];
@@ -150,7 +153,8 @@ TEST_F(AnalysisTest, DurationAndNodes) {
       const auto& values = cdf.text(row, "metric") == "nodes" ? nodes : hours;
       const double up_to = cdf.number(row, "up_to") * (1 + 1e-9);
       EXPECT_CLOSE(cdf.number(row, "share"),
-                   static_cast<double>(std::ranges::count_if(values, [&](double v) { return v <= up_to; })) / static_cast<double>(values.size()));
+                   static_cast<double>(std::ranges::count_if(values, [&](double v) { return v <= up_to; })) /
+                       static_cast<double>(values.size()));
     }
   }
 }
@@ -187,7 +191,8 @@ struct Writer {
   double calls = 0;
 };
 
-void expect_classes(const ResultTable& table, const std::string& what, const std::string& cluster, const std::vector<Writer>& writers) {
+void expect_classes(const ResultTable& table, const std::string& what, const std::string& cluster,
+                    const std::vector<Writer>& writers) {
   std::vector<double> bytes;
   std::vector<double> a_call;
   for (const Writer& writer : writers) {
@@ -289,7 +294,8 @@ TEST_F(AnalysisTest, MetadataAndWrites) {
   for (std::size_t row = 0; row < found["scatter"].rows.size(); ++row) jobs += found["scatter"].number(row, "jobs");
   EXPECT_EQ(jobs, static_cast<double>(std::ranges::count_if(jobs_, [](const JobRow& job) {
               const MetadataCalls& m = job.metadata;
-              return job.data.write_bytes > 0 && m.open + m.close + m.create + m.mkdir + m.mknod + m.rename + m.rmdir + m.unlink > 0;
+              return job.data.write_bytes > 0 &&
+                     m.open + m.close + m.create + m.mkdir + m.mknod + m.rename + m.rmdir + m.unlink > 0;
             })));
 }
 
@@ -311,7 +317,8 @@ TEST_F(AnalysisTest, MetadataServers) {
   }
   std::map<std::string, std::int64_t> unclosed;
   for (const JobRow& job : jobs_) {
-    unclosed[job.cluster] += std::max<std::int64_t>(0, static_cast<std::int64_t>(job.metadata.open) - static_cast<std::int64_t>(job.metadata.close));
+    unclosed[job.cluster] +=
+        std::max<std::int64_t>(0, static_cast<std::int64_t>(job.metadata.open) - static_cast<std::int64_t>(job.metadata.close));
   }
   for (std::size_t row = 0; row < found["unclosed"].rows.size(); ++row) {
     EXPECT_EQ(found["unclosed"].integer(row, "unclosed"), unclosed[found["unclosed"].text(row, "cluster")]);
@@ -361,7 +368,8 @@ struct Seen {
   const JobRow* job = nullptr;
 
   double io() const {
-    return static_cast<double>(std::ranges::count_if(minutes, [](const auto& m) { return m.second.first + m.second.second > 0; }));
+    return static_cast<double>(
+        std::ranges::count_if(minutes, [](const auto& m) { return m.second.first + m.second.second > 0; }));
   }
   bool writes() const {
     return std::ranges::any_of(minutes, [](const auto& m) { return m.second.second > 0; });
@@ -404,7 +412,8 @@ TEST_F(AnalysisTest, IoShare) {
     for (const auto& [id, seen] : seen_jobs(jobs_, series_)) {
       if (seen.job->cluster != cluster || seen.io() <= 0) continue;
       const std::int64_t minutes = (seen.job->ended - 1) / 60 - seen.job->started / 60 + 1;
-      const double share = std::min(1.0, seen.io() / std::max(static_cast<double>(minutes), static_cast<double>(seen.minutes.size())));
+      const double share =
+          std::min(1.0, seen.io() / std::max(static_cast<double>(minutes), static_cast<double>(seen.minutes.size())));
       all.push_back(share);
       if (seen.writes()) writers.push_back(share);
     }
@@ -422,7 +431,9 @@ std::int64_t memory_class(double bytes, double memory) {
   return share < 0.01 ? 1 : share < 0.05 ? 2 : share < 0.1 ? 3 : share < 0.5 ? 4 : share <= 1 ? 5 : 6;
 }
 
-std::int64_t size_class(double bytes) { return bytes <= 0 ? 1 : bytes < 1e3 ? 2 : bytes < 1e6 ? 3 : bytes < 1e9 ? 4 : bytes <= 1e12 ? 5 : 6; }
+std::int64_t size_class(double bytes) {
+  return bytes <= 0 ? 1 : bytes < 1e3 ? 2 : bytes < 1e6 ? 3 : bytes < 1e9 ? 4 : bytes <= 1e12 ? 5 : 6;
+}
 
 TEST_F(AnalysisTest, Bursts) {
   SCOPED_TRACE(seed_);
@@ -461,14 +472,16 @@ TEST_F(AnalysisTest, Bursts) {
 // Bursts at exactly 1, 5, 10, 50 and 100 % of memory, and at the limits of sizes.
 TEST_F(AnalysisTest, BurstsAtTheLimits) {
   std::int64_t at = kStart;
-  const std::vector<std::uint64_t> parts{9, 10, 49, 50, 99, 100, 499, 500, 1000, 1001};  // thousandths of a memory of 1,000,000 bytes
+  const std::vector<std::uint64_t> parts{9,   10,  49,  50,   99,
+                                         100, 499, 500, 1000, 1001};  // thousandths of a memory of 1,000,000 bytes
   for (const std::uint64_t part : parts) {
     JobRow job = job_row(fmt::format("m{}", part), at);
     job.memory = 1000000;
     jobs_.push_back(job);
     series_.push_back(series_row(job.id, at + 60, part * 1000));
   }
-  for (const std::uint64_t size : {1ULL, 999ULL, 1000ULL, 999999ULL, 1000000ULL, 999999999ULL, 1000000000ULL, 1000000000000ULL, 1000000000001ULL}) {
+  for (const std::uint64_t size :
+       {1ULL, 999ULL, 1000ULL, 999999ULL, 1000000ULL, 999999999ULL, 1000000000ULL, 1000000000000ULL, 1000000000001ULL}) {
     JobRow job = job_row(fmt::format("s{}", size), at);
     job.cluster = "sizes";
     jobs_.push_back(job);
@@ -510,7 +523,9 @@ TEST_F(AnalysisTest, MinutesOfServersThatSampleAtOtherSeconds) {
   const Answer share = answer("07_io_share");
   EXPECT_CLOSE(share["statistics"].number(row_of(share["statistics"], "cluster", "c", "jobs_that", "all"), "mean_share"), 0.6);
   const Answer bursts = answer("08_bursts");
-  EXPECT_EQ(bursts["size_classes"].number(0, "minutes") + (bursts["size_classes"].rows.size() > 1 ? bursts["size_classes"].number(1, "minutes") : 0), 6);
+  EXPECT_EQ(bursts["size_classes"].number(0, "minutes") +
+                (bursts["size_classes"].rows.size() > 1 ? bursts["size_classes"].number(1, "minutes") : 0),
+            6);
 }
 
 TEST_F(AnalysisTest, Contention) {
@@ -529,7 +544,8 @@ TEST_F(AnalysisTest, Contention) {
       read += moved.first;
       written += moved.second;
     }
-    return Group{seen.job->cluster, seen.job->user, seen.job->nodes, std::round(std::log2(1 + written)), std::round(std::log2(1 + read))};
+    return Group{seen.job->cluster, seen.job->user, seen.job->nodes, std::round(std::log2(1 + written)),
+                 std::round(std::log2(1 + read))};
   };
   for (const auto& [id, seen] : seen_by_id) longest[group_of(seen)] = std::max(longest[group_of(seen)], seen.io());
   std::map<std::pair<std::string, std::int64_t>, std::vector<double>> times;

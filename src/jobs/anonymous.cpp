@@ -21,9 +21,8 @@ namespace {
 constexpr std::size_t kShownDigits = 16;
 
 bool is_hash(std::string_view user) {
-  return user.size() == kShownDigits + 1 && user.front() == 'u' && std::ranges::all_of(user.substr(1), [](char c) {
-           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-         });
+  return user.size() == kShownDigits + 1 && user.front() == 'u' &&
+         std::ranges::all_of(user.substr(1), [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
 }
 
 }  // namespace
@@ -34,7 +33,7 @@ Result<std::optional<UserHash>> UserHash::load(const std::string& path) {
     if (errno == ENOENT) return std::optional<UserHash>{};
     return fail_errno(errno, fmt::format("{}: the key of the users' hashes", path));
   }
-  struct stat status {};
+  struct stat status{};
   if (::fstat(fd.get(), &status) != 0) return fail_errno(errno, path);
   if ((status.st_mode & 077U) != 0) {
     return fail(Errc::permission, fmt::format("{}: others may read this key; expected mode 0600. Remedy: chmod 600", path));

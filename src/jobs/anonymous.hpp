@@ -1,7 +1,7 @@
 // Users without their names: a keyed hash in place of a uid, the same for the same user and key.
 //
-// HMAC-SHA-256 of the user's text, its first 16 digits behind a "u". Who has the key can look up a user he knows, and cannot turn a
-// hash back into a user; who has not, can do neither.
+// HMAC-SHA-256 of the user's text, its first 16 digits behind a "u". Who has the key can look up a user he knows, and cannot turn
+// a hash back into a user; who has not, can do neither.
 //
 // Thread safety: const functions from any thread.
 #pragma once

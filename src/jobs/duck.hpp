@@ -1,10 +1,11 @@
 // DuckDB without exceptions: a database in memory, which reads and writes Parquet files and answers SQL on all processors.
 //
 // The library (64 MB) is loaded by the first Duck::open() of a process: other commands of iez do not pay for it. It is looked for
-// beside the program (PROGRAM/../lib*/iez), where the build found it, and where the system keeps libraries; the environment variable
-// IEZ_DUCKDB_LIBRARY names another.
+// beside the program (PROGRAM/../lib*/iez), where the build found it, and where the system keeps libraries; the environment
+// variable IEZ_DUCKDB_LIBRARY names another.
 //
-// Thread safety: none; a Duck is used by one thread at a time, and works on several inside. Ownership: appenders do not outlive it.
+// Thread safety: none; a Duck is used by one thread at a time, and works on several inside. Ownership: appenders do not outlive
+// it.
 #pragma once
 
 #include <cstddef>

@@ -14,8 +14,7 @@ namespace iez::jobs {
 namespace {
 
 constexpr std::string_view kNoJobs = "No job of this range: nothing can be said.";
-constexpr std::string_view kNoSeries =
-    "No time series of this range: nothing can be said. Agents on the servers collect them.";
+constexpr std::string_view kNoSeries = "No time series of this range: nothing can be said. Agents on the servers collect them.";
 
 std::string joined(const std::vector<std::string>& parts, std::string_view end) {
   return fmt::format("{}{}", fmt::join(parts, ". "), end);
@@ -47,8 +46,9 @@ std::string duration_finding(const Answer& answer, const AnalysisOptions& option
     parts.push_back(fmt::format(
         "{}, {} of {} jobs run less than {:g} h (mean {}, median {}) and {} use fewer than {:g} nodes (mean {:.1f}, median {:g})",
         on(cluster), percent_text(table.number(time, "below")), count_text(table.number(time, "jobs")), options.short_hours,
-        hours_text(table.number(time, "mean")), hours_text(table.number(time, "median")), percent_text(table.number(nodes, "below")),
-        options.few_nodes, table.number(nodes, "mean"), table.number(nodes, "median")));
+        hours_text(table.number(time, "mean")), hours_text(table.number(time, "median")),
+        percent_text(table.number(nodes, "below")), options.few_nodes, table.number(nodes, "mean"),
+        table.number(nodes, "median")));
   }
   return parts.empty() ? std::string(kNoJobs) : joined(parts, ".");
 }
@@ -87,13 +87,14 @@ std::string efficiency_finding(const Answer& answer) {
     const std::size_t users = find_row(table, {{"cluster", cluster}, {"what", "users"}});
     const double heavy = table.number(jobs, "heavy");
     if (heavy <= 0) continue;
-    parts.push_back(fmt::format(
-        "{}, {} of {} jobs that write more than the mean ({}) do so in calls below the mean ({}): {} inefficient, {} efficient; of {} "
-        "heavy users {} are inefficient",
-        on(cluster), percent_text(table.number(jobs, "inefficient") / heavy), count_text(heavy),
-        bytes_text(table.number(jobs, "mean_bytes")), bytes_text(table.number(jobs, "mean_call")),
-        count_text(table.number(jobs, "inefficient")), count_text(table.number(jobs, "efficient")),
-        count_text(table.number(users, "heavy")), count_text(table.number(users, "inefficient"))));
+    parts.push_back(
+        fmt::format("{}, {} of {} jobs that write more than the mean ({}) do so in calls below the mean ({}): {} inefficient, {} "
+                    "efficient; of {} "
+                    "heavy users {} are inefficient",
+                    on(cluster), percent_text(table.number(jobs, "inefficient") / heavy), count_text(heavy),
+                    bytes_text(table.number(jobs, "mean_bytes")), bytes_text(table.number(jobs, "mean_call")),
+                    count_text(table.number(jobs, "inefficient")), count_text(table.number(jobs, "efficient")),
+                    count_text(table.number(users, "heavy")), count_text(table.number(users, "inefficient"))));
   }
   return parts.empty() ? "No job of this range wrote more than the mean." : joined(parts, ".");
 }
@@ -109,8 +110,9 @@ std::string metadata_finding(const Answer& answer) {
     }
     if (best == table.rows.size()) continue;
     const std::size_t all = find_row(table, {{"cluster", cluster}, {"operation", "all"}});
-    parts.push_back(fmt::format("{}, bytes written go best with {} (R = {:.2f}); with all metadata operations together R = {:.2f}",
-                                on(cluster), table.text(best, "operation"), table.number(best, "r"), table.number(all, "r")));
+    parts.push_back(
+        fmt::format("{}, bytes written go best with {} (R = {:.2f}); with all metadata operations together R = {:.2f}",
+                    on(cluster), table.text(best, "operation"), table.number(best, "r"), table.number(all, "r")));
   }
   return parts.empty() ? "No job of this range wrote anything to correlate with." : joined(parts, ".");
 }
@@ -164,11 +166,13 @@ std::string days_finding(const Answer& answer) {
       if (busiest == table.rows.size() || table.number(row, "bytes") > table.number(busiest, "bytes")) busiest = row;
     }
     const double usual = median_of(bytes);
-    parts.push_back(fmt::format(
-        "{}, the busiest day ({}) moved {}, {:.1f} times the median day; on a median day the heaviest user makes {} of the bytes, the "
-        "longest job {}",
-        on(cluster), table.text(busiest, "day"), bytes_text(table.number(busiest, "bytes")),
-        usual > 0 ? table.number(busiest, "bytes") / usual : 0, percent_text(median_of(heaviest)), percent_text(median_of(longest))));
+    parts.push_back(
+        fmt::format("{}, the busiest day ({}) moved {}, {:.1f} times the median day; on a median day the heaviest user makes {} "
+                    "of the bytes, the "
+                    "longest job {}",
+                    on(cluster), table.text(busiest, "day"), bytes_text(table.number(busiest, "bytes")),
+                    usual > 0 ? table.number(busiest, "bytes") / usual : 0, percent_text(median_of(heaviest)),
+                    percent_text(median_of(longest))));
   }
   return parts.empty() ? std::string(kNoJobs) : joined(parts, ".");
 }
@@ -239,8 +243,8 @@ std::string contention_finding(const Answer& answer) {
     std::ranges::sort(rows, std::greater{}, [&](std::size_t row) { return table.number(row, "bytes"); });
     const std::size_t first = rows.front();
     const std::size_t second = rows.size() > 1 ? rows[1] : first;
-    parts.push_back(fmt::format("{}, jobs that start at {:02} h and {:02} h move the most ({} and {} of all bytes){}", on(cluster),
-                                table.integer(first, "hour"), table.integer(second, "hour"),
+    parts.push_back(fmt::format("{}, jobs that start at {:02} h and {:02} h move the most ({} and {} of all bytes){}",
+                                on(cluster), table.integer(first, "hour"), table.integer(second, "hour"),
                                 percent_text(table.number(first, "share_of_bytes")),
                                 percent_text(table.number(second, "share_of_bytes")), slow_hours(table, cluster, first, second)));
   }

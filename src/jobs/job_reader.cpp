@@ -44,7 +44,8 @@ Result<void> make_view(Duck& duck, Table table, const std::vector<StoreFile>& fi
 
 Result<void> check_zone(Duck& duck, const std::string& zone) {
   if (zone.empty()) return {};
-  IEZ_TRY(const ResultTable known, duck.query(fmt::format("SELECT count(*) AS n FROM pg_timezone_names() WHERE name = {}", sql_text(zone))));
+  IEZ_TRY(const ResultTable known,
+          duck.query(fmt::format("SELECT count(*) AS n FROM pg_timezone_names() WHERE name = {}", sql_text(zone))));
   if (known.integer(0, "n") > 0) return {};
   return fail(Errc::invalid_argument, fmt::format("time zone '{}' is not known; expected a name such as Europe/Berlin", zone));
 }
@@ -58,8 +59,8 @@ Result<JobReader> JobReader::open(const Options& options) {
   }
   auto lock = lock_file(fmt::format("{}/{}", options.path, kReadersName), Lock::shared, false);
   if (!lock) {
-    return fail(Errc::not_found, fmt::format("{}: no store of jobs; expected a folder that `iez jobs ingest` made ({})", options.path,
-                                             lock.error().message));
+    return fail(Errc::not_found, fmt::format("{}: no store of jobs; expected a folder that `iez jobs ingest` made ({})",
+                                             options.path, lock.error().message));
   }
   IEZ_TRY(Duck duck, Duck::open({.threads = options.threads}));
   JobReader reader(*std::move(lock), std::move(duck));
@@ -83,17 +84,20 @@ Result<std::int64_t> read_all(Duck& duck, Table table, const std::string& path) 
   IEZ_CHECK(check_ends(path));
   std::string columns;
   for (const DuckColumn& column : columns_of(table)) columns += fmt::format("{}{}", columns.empty() ? "" : ", ", column.name);
-  const auto rows = duck.query(fmt::format("SELECT count(*) AS n, bit_xor(hash({})) % 2 = 0 AS read FROM read_parquet({}, hive_partitioning=false)",
-                                           columns, sql_text(path)));
+  const auto rows = duck.query(
+      fmt::format("SELECT count(*) AS n, bit_xor(hash({})) % 2 = 0 AS read FROM read_parquet({}, hive_partitioning=false)",
+                  columns, sql_text(path)));
   if (!rows) return with_context(rows.error(), path);
   return rows->integer(0, "n");
 }
 
 Result<std::int64_t> repeated_keys(Duck& duck, Table table, const std::vector<StoreFile>& files) {
   if (files.empty()) return std::int64_t{0};
-  IEZ_TRY(const ResultTable repeated,
-          duck.query(fmt::format("SELECT count(*) AS n FROM (SELECT 1 FROM read_parquet({}, hive_partitioning=false) GROUP BY {} HAVING count(*) > 1)",
-                                 list_of(files), key_of(table))));
+  IEZ_TRY(
+      const ResultTable repeated,
+      duck.query(fmt::format(
+          "SELECT count(*) AS n FROM (SELECT 1 FROM read_parquet({}, hive_partitioning=false) GROUP BY {} HAVING count(*) > 1)",
+          list_of(files), key_of(table))));
   return repeated.integer(0, "n");
 }
 
@@ -118,7 +122,8 @@ Result<CheckReport> check_store(const std::string& path) {
       }
     }
     IEZ_TRY(const std::int64_t repeated, repeated_keys(reader.duck(), table, whole));
-    if (repeated > 0) report.problems.push_back(fmt::format("{}/{}: {} keys are there more than once", path, to_string(table), repeated));
+    if (repeated > 0)
+      report.problems.push_back(fmt::format("{}/{}: {} keys are there more than once", path, to_string(table), repeated));
   }
   return report;
 }

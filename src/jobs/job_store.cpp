@@ -65,7 +65,8 @@ Result<void> check_folder(const std::string& path) {
     const bool ours = name == kLockName || name == kReadersName || name.starts_with(kKeyName) || name == to_string(Table::jobs) ||
                       name == to_string(Table::series);
     if (!ours) {
-      return fail(Errc::invalid_argument, fmt::format("{}: has '{}' in it; expected a store of jobs, or an empty folder", path, name));
+      return fail(Errc::invalid_argument,
+                  fmt::format("{}: has '{}' in it; expected a store of jobs, or an empty folder", path, name));
     }
   }
   if (error) return fail_errno(error.value(), path);
@@ -79,8 +80,8 @@ Result<std::optional<UserHash>> user_hash(const JobStore::Options& options) {
   for (const Table table : {Table::jobs, Table::series}) {
     IEZ_TRY(const auto files, all_files(options.path, table));
     if (!files.empty()) {
-      return fail(Errc::invalid_argument, fmt::format("{}: has rows with users in the clear; expected a new store for users as hashes",
-                                                      options.path));
+      return fail(Errc::invalid_argument,
+                  fmt::format("{}: has rows with users in the clear; expected a new store for users as hashes", options.path));
     }
   }
   IEZ_TRY(hash, UserHash::create(path));
@@ -245,8 +246,8 @@ Result<std::uint64_t> JobStore::compact_where(std::size_t more_than, bool wait) 
   }
   std::erase_if(months, [&](const auto& month) { return month.second.size() <= more_than; });
   if (months.empty()) return std::uint64_t{0};
-  IEZ_TRY(const auto readers, lock_file(fmt::format("{}/{}", options_.path, kReadersName),
-                                        wait ? Lock::exclusive : Lock::exclusive_if_free, true));
+  IEZ_TRY(const auto readers,
+          lock_file(fmt::format("{}/{}", options_.path, kReadersName), wait ? Lock::exclusive : Lock::exclusive_if_free, true));
   if (!readers) return std::uint64_t{0};
   std::uint64_t less = 0;
   for (const auto& [month, files] : months) {
@@ -276,9 +277,9 @@ Result<void> JobStore::compact_month(Table table, const std::vector<StoreFile>& 
   }
   // The journal first: once the joined file has its name, the others do not count, whatever happens.
   IEZ_CHECK(write_journal(folder, output, inputs));
-  const auto rows = copy(table,
-                         fmt::format("SELECT * FROM read_parquet({}, hive_partitioning=false) ORDER BY {}", list_of(files), sort_of(table)),
-                         folder, output);
+  const auto rows = copy(
+      table, fmt::format("SELECT * FROM read_parquet({}, hive_partitioning=false) ORDER BY {}", list_of(files), sort_of(table)),
+      folder, output);
   IEZ_CHECK(complete_journal(folder));
   if (!rows) return std::unexpected(rows.error());
   return {};

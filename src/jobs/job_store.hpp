@@ -5,11 +5,12 @@
 //   STORE/key                                              present: users are kept as keyed hashes (anonymous.hpp)
 //   STORE/lock, STORE/readers                              held while rows are added; shared by readers, against compaction
 //
-// FIRST and LAST are the times of its rows (seconds since 1970), DIGEST is of the rows that were given. A file has no name until it is
-// whole and on the disk; none is ever changed. Keys are unique in the whole store: a row whose key is there already is not added, so
-// that adding the same rows again, after whatever interruption, changes nothing. The first row of a key stays.
+// FIRST and LAST are the times of its rows (seconds since 1970), DIGEST is of the rows that were given. A file has no name until
+// it is whole and on the disk; none is ever changed. Keys are unique in the whole store: a row whose key is there already is not
+// added, so that adding the same rows again, after whatever interruption, changes nothing. The first row of a key stays.
 //
-// Docs: docs/formats/jobs.md. Thread safety: none; several processes may use one store. Durability: what add() reported is on the disk.
+// Docs: docs/formats/jobs.md. Thread safety: none; several processes may use one store. Durability: what add() reported is on the
+// disk.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +38,8 @@ std::string_view to_string(Table table);
 struct Added {
   std::uint64_t given = 0;
   std::uint64_t added = 0;
-  std::uint64_t known = 0;        // a row with that key was there
-  input::ParseReport rejected;    // that no store can keep: no id, times or counters out of range
+  std::uint64_t known = 0;      // a row with that key was there
+  input::ParseReport rejected;  // that no store can keep: no id, times or counters out of range
 
   void merge(const Added& other);
 };
@@ -65,8 +66,9 @@ class JobStore {
  public:
   struct Options {
     std::string path;
-    bool anonymous = false;  // users as hashes from now on; a store that has a key does so anyway. Only a store without rows may begin
-    unsigned threads = 0;    // 0: as many as there are processors
+    bool anonymous =
+        false;  // users as hashes from now on; a store that has a key does so anyway. Only a store without rows may begin
+    unsigned threads = 0;  // 0: as many as there are processors
   };
 
   // The folder is made if it is not there; one with other things in it is refused. Waits for another writer.
@@ -103,8 +105,8 @@ class JobReader {
   struct Options {
     std::string path;
     TimeRange range;
-    std::string cluster;      // empty: all
-    std::string time_zone;    // of days and hours; empty: UTC. A name that DuckDB's ICU knows
+    std::string cluster;    // empty: all
+    std::string time_zone;  // of days and hours; empty: UTC. A name that DuckDB's ICU knows
     unsigned threads = 0;
   };
 

@@ -31,12 +31,12 @@ class JobStoreTest : public FolderTest {
   // Of each key of jobs: the bytes written.
   std::map<std::string, std::int64_t> kept() {
     JobReader reader = must(JobReader::open({.path = store()}));
-    const ResultTable table =
-        must(reader.duck().query("SELECT job, CAST(epoch(started) AS BIGINT) AS began, write_bytes FROM jobs ORDER BY job, began"));
+    const ResultTable table = must(
+        reader.duck().query("SELECT job, CAST(epoch(started) AS BIGINT) AS began, write_bytes FROM jobs ORDER BY job, began"));
     std::map<std::string, std::int64_t> rows;
     for (std::size_t row = 0; row < table.rows.size(); ++row) {
-      const auto [entry, fresh] =
-          rows.emplace(fmt::format("{} {}", table.text(row, "job"), table.integer(row, "began")), table.integer(row, "write_bytes"));
+      const auto [entry, fresh] = rows.emplace(fmt::format("{} {}", table.text(row, "job"), table.integer(row, "began")),
+                                               table.integer(row, "write_bytes"));
       EXPECT_TRUE(fresh) << entry->first << " is there twice";
     }
     return rows;
@@ -89,8 +89,9 @@ TEST_F(JobStoreTest, RandomBatchesKeepTheFirstOfEachKey) {
 }
 
 TEST_F(JobStoreTest, EveryIdComesBack) {
-  const std::vector<std::string> ids{"it's", "\"quoted\"", "two\nlines", "\xF0\x9F\x9A\x80", std::string("nul\0byte", 8), "\xFF\xFE", "\\xff", "a,b;DROP TABLE jobs",
-                                     std::string(5000, 'x')};
+  const std::vector<std::string> ids{
+      "it's",     "\"quoted\"", "two\nlines",          "\xF0\x9F\x9A\x80",    std::string("nul\0byte", 8),
+      "\xFF\xFE", "\\xff",      "a,b;DROP TABLE jobs", std::string(5000, 'x')};
   std::vector<JobRow> rows;
   std::vector<SeriesRow> series;
   for (const std::string& id : ids) {
@@ -155,7 +156,8 @@ TEST_F(JobStoreTest, ATruncatedFileIsNamed) {
 
 TEST_F(JobStoreTest, DamageInTheMiddleIsFoundByCheck) {
   std::vector<JobRow> rows;
-  for (int i = 0; i < 5000; ++i) rows.push_back(job_row(fmt::format("job {}", i), 1500000000 + i, static_cast<std::uint64_t>(i) * 12345));
+  for (int i = 0; i < 5000; ++i)
+    rows.push_back(job_row(fmt::format("job {}", i), 1500000000 + i, static_cast<std::uint64_t>(i) * 12345));
   add(rows);
   const std::string path = files()[0];
   {
@@ -171,7 +173,8 @@ TEST_F(JobStoreTest, DamageInTheMiddleIsFoundByCheck) {
 // As a full disk: no file may grow beyond a few bytes.
 TEST_F(JobStoreTest, AFullDiskLosesNothingAndDoublesNothing) {
   std::vector<JobRow> rows;
-  for (int i = 0; i < 20000; ++i) rows.push_back(job_row(fmt::format("{}", i), 1500000000 + i * 300, static_cast<std::uint64_t>(i) * 7919));
+  for (int i = 0; i < 20000; ++i)
+    rows.push_back(job_row(fmt::format("{}", i), 1500000000 + i * 300, static_cast<std::uint64_t>(i) * 7919));
   add(std::vector<JobRow>(rows.begin(), rows.begin() + 10));
   const auto before = kept();
   rlimit limit{};
@@ -243,7 +246,7 @@ TEST_F(JobStoreTest, UsersAsHashes) {
     JobStore open_store = must(JobStore::open({.path = store(), .anonymous = true}));
     (void)must(open_store.add(std::vector{row, job_row("2", 1500000000)}));
   }
-  struct stat status {};
+  struct stat status{};
   ASSERT_EQ(::stat((store() + "/key").c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777U, 0600U);
   row.started += 1;

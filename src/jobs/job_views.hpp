@@ -15,7 +15,8 @@
 
 namespace iez::jobs {
 
-// How well a job's writes suit the file system: by bytes a call. A from 1 MiB, B from 256 KiB, C from 64 KiB, D from 4 KiB, E below;
+// How well a job's writes suit the file system: by bytes a call. A from 1 MiB, B from 256 KiB, C from 64 KiB, D from 4 KiB, E
+// below;
 // '-' if it wrote nothing.
 char write_grade(double bytes, double calls);
 
@@ -35,8 +36,8 @@ struct UserView {
   ResultTable summary;  // as in table users of 10_advice.sql: one row a cluster
   ResultTable jobs;     // the largest
   ResultTable hours;    // when they start
-  // For stripe advice, from time series, by cluster: osts (targets seen), own_stripes (mean of this user's jobs), others (mean number of
-  // jobs that write in a minute), stripes (their mean)
+  // For stripe advice, from time series, by cluster: osts (targets seen), own_stripes (mean of this user's jobs), others (mean
+  // number of jobs that write in a minute), stripes (their mean)
   ResultTable sharing;
   std::vector<Advice> advice;
 };

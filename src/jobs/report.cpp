@@ -56,8 +56,9 @@ Result<Report> make_report(JobReader& reader, const JobReader::Options& asked, c
   report.advice = advice_of(report.sections[9].answer, report.sections[4].answer, options);
   if (!report.advice.empty()) {
     const auto users = std::ranges::count(report.advice, Audience::user, &Advice::audience);
-    report.sections[9].finding = fmt::format("{} for users and {} for administrators, the first: {}", users,
-                                             static_cast<std::ptrdiff_t>(report.advice.size()) - users, report.advice.front().text);
+    report.sections[9].finding =
+        fmt::format("{} for users and {} for administrators, the first: {}", users,
+                    static_cast<std::ptrdiff_t>(report.advice.size()) - users, report.advice.front().text);
   }
   return report;
 }

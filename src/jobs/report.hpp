@@ -1,4 +1,5 @@
-// A report over a store: ten analyses with a sentence of finding each, and advice with its numbers. Values only; apps/iez draws them.
+// A report over a store: ten analyses with a sentence of finding each, and advice with its numbers. Values only; apps/iez draws
+// them.
 //
 // Thread safety: none.
 #pragma once
@@ -53,7 +54,8 @@ std::string finding_of(const Answer& answer, const AnalysisOptions& options);
 // From the answers of 10_advice.sql and 05_metadata_servers.sql.
 std::vector<Advice> advice_of(const Answer& evidence, const Answer& servers, const AnalysisOptions& options);
 // Of one row of its table `users`.
-std::vector<Advice> user_advice(const ResultTable& users, std::size_t row, const ResultTable& hours, const AnalysisOptions& options);
+std::vector<Advice> user_advice(const ResultTable& users, std::size_t row, const ResultTable& hours,
+                                const AnalysisOptions& options);
 
 // For people: "1.23 TB", decimal; "12,345"; "61.3 %"; "3 min".
 std::string bytes_text(double bytes);

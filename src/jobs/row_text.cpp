@@ -14,7 +14,8 @@ constexpr std::string_view kMark = "\\x";
 
 unsigned char byte_at(std::string_view text, std::size_t i) { return static_cast<unsigned char>(text[i]); }
 
-// The length of the character that starts at i; 0 if no valid one does. As Unicode has it: no surrogates, no longer form than needed.
+// The length of the character that starts at i; 0 if no valid one does. As Unicode has it: no surrogates, no longer form than
+// needed.
 std::size_t character_at(std::string_view text, std::size_t i) {
   const unsigned char first = byte_at(text, i);
   if (first < 0x80) return first == 0 ? 0 : 1;
@@ -38,9 +39,8 @@ int hex_digit(char c) {
 }  // namespace
 
 bool is_storable(std::string_view text) {
-  const bool plain = std::ranges::all_of(text, [](char c) {
-    return static_cast<unsigned char>(c) < 0x80 && c != '\0' && c != '\\';
-  });
+  const bool plain =
+      std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80 && c != '\0' && c != '\\'; });
   if (plain) return true;
   for (std::size_t i = 0; i < text.size();) {
     const std::size_t size = character_at(text, i);

@@ -10,7 +10,8 @@ namespace iez::jobs {
 namespace {
 
 TEST(RowText, WhatIsTextStaysAsItIs) {
-  for (const std::string_view text : {"", "12345", "it's \"quoted\"", "two\nlines", "\xF0\x9F\x9A\x80 rocket", "back\\slash", "a\tb"}) {
+  for (const std::string_view text :
+       {"", "12345", "it's \"quoted\"", "two\nlines", "\xF0\x9F\x9A\x80 rocket", "back\\slash", "a\tb"}) {
     EXPECT_TRUE(is_storable(text)) << text;
     EXPECT_EQ(storable(text), text);
   }
@@ -19,7 +20,7 @@ TEST(RowText, WhatIsTextStaysAsItIs) {
 TEST(RowText, OtherBytesAreWrittenInDigits) {
   EXPECT_EQ(storable("a\xFF"), "a\\xff");
   EXPECT_EQ(storable(std::string_view("a\0b", 3)), "a\\x00b");
-  EXPECT_EQ(storable("\\xff"), "\\x5cxff");          // looks like one that was escaped
+  EXPECT_EQ(storable("\\xff"), "\\x5cxff");                // looks like one that was escaped
   EXPECT_EQ(storable("\xED\xA0\x80"), "\\xed\\xa0\\x80");  // a surrogate
   EXPECT_EQ(storable("\xC0\x80"), "\\xc0\\x80");           // longer than needed
   EXPECT_EQ(storable("\xF5\x80\x80\x80"), "\\xf5\\x80\\x80\\x80");

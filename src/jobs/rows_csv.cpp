@@ -48,8 +48,8 @@ void append_counts(std::string& out, std::initializer_list<std::uint64_t> counts
 }
 
 void append_calls(std::string& out, const MetadataCalls& metadata, const DataCalls& data) {
-  append_counts(out, {metadata.open, metadata.close, metadata.create, metadata.mkdir, metadata.mknod, metadata.rename, metadata.rmdir,
-                      metadata.unlink, data.read_bytes, data.write_bytes, data.read_calls, data.write_calls});
+  append_counts(out, {metadata.open, metadata.close, metadata.create, metadata.mkdir, metadata.mknod, metadata.rename,
+                      metadata.rmdir, metadata.unlink, data.read_bytes, data.write_bytes, data.read_calls, data.write_calls});
 }
 
 // A cell into a row; false: not what the column holds.
@@ -95,19 +95,20 @@ bool take_network(JobRow& row, std::string_view cell, std::uint64_t NetworkCount
   return take(cell, *row.network.*member);
 }
 
-#define IEZ_CALL_COLUMNS(Row)                                                                              \
-  Column<Row>{"opens", [](Row& row, std::string_view cell) { return take(cell, row.metadata.open); }},     \
-      Column<Row>{"closes", [](Row& row, std::string_view cell) { return take(cell, row.metadata.close); }}, \
-      Column<Row>{"creates", [](Row& row, std::string_view cell) { return take(cell, row.metadata.create); }}, \
-      Column<Row>{"mkdirs", [](Row& row, std::string_view cell) { return take(cell, row.metadata.mkdir); }}, \
-      Column<Row>{"mknods", [](Row& row, std::string_view cell) { return take(cell, row.metadata.mknod); }}, \
-      Column<Row>{"renames", [](Row& row, std::string_view cell) { return take(cell, row.metadata.rename); }}, \
-      Column<Row>{"rmdirs", [](Row& row, std::string_view cell) { return take(cell, row.metadata.rmdir); }}, \
-      Column<Row>{"unlinks", [](Row& row, std::string_view cell) { return take(cell, row.metadata.unlink); }}, \
-      Column<Row>{"read_bytes", [](Row& row, std::string_view cell) { return take(cell, row.data.read_bytes); }}, \
-      Column<Row>{"write_bytes", [](Row& row, std::string_view cell) { return take(cell, row.data.write_bytes); }}, \
-      Column<Row>{"read_calls", [](Row& row, std::string_view cell) { return take(cell, row.data.read_calls); }}, \
-      Column<Row>{"write_calls", [](Row& row, std::string_view cell) { return take(cell, row.data.write_calls); }}
+#define IEZ_CALL_COLUMNS(Row)                                                                                                   \
+  Column<Row>{"opens", [](Row& row, std::string_view cell) { return take(cell, row.metadata.open); }},                          \
+      Column<Row>{"closes", [](Row& row, std::string_view cell) { return take(cell, row.metadata.close); }},                    \
+      Column<Row>{"creates", [](Row& row, std::string_view cell) { return take(cell, row.metadata.create); }},                  \
+      Column<Row>{"mkdirs", [](Row& row, std::string_view cell) { return take(cell, row.metadata.mkdir); }},                    \
+      Column<Row>{"mknods", [](Row& row, std::string_view cell) { return take(cell, row.metadata.mknod); }},                    \
+      Column<Row>{"renames", [](Row& row, std::string_view cell) { return take(cell, row.metadata.rename); }},                  \
+      Column<Row>{"rmdirs", [](Row& row, std::string_view cell) { return take(cell, row.metadata.rmdir); }},                    \
+      Column<Row>{"unlinks", [](Row& row, std::string_view cell) { return take(cell, row.metadata.unlink); }},                  \
+      Column<Row>{"read_bytes", [](Row& row, std::string_view cell) { return take(cell, row.data.read_bytes); }},               \
+      Column<Row>{"write_bytes", [](Row& row, std::string_view cell) { return take(cell, row.data.write_bytes); }},             \
+      Column<Row>{"read_calls", [](Row& row, std::string_view cell) { return take(cell, row.data.read_calls); }}, Column<Row> { \
+    "write_calls", [](Row& row, std::string_view cell) { return take(cell, row.data.write_calls); }                             \
+  }
 
 constexpr std::array kJobs{
     Column<JobRow>{"cluster", [](JobRow& row, std::string_view cell) { return take(cell, row.cluster); }},
@@ -116,8 +117,7 @@ constexpr std::array kJobs{
     Column<JobRow>{"started", [](JobRow& row, std::string_view cell) { return take(cell, row.started); }, true},
     Column<JobRow>{"ended", [](JobRow& row, std::string_view cell) { return take(cell, row.ended); }, true},
     Column<JobRow>{"nodes", [](JobRow& row, std::string_view cell) { return take(cell, row.nodes); }},
-    Column<JobRow>{"memory",
-                   [](JobRow& row, std::string_view cell) { return cell.empty() || take(cell, row.memory.emplace()); }},
+    Column<JobRow>{"memory", [](JobRow& row, std::string_view cell) { return cell.empty() || take(cell, row.memory.emplace()); }},
     IEZ_CALL_COLUMNS(JobRow),
     Column<JobRow>{"received_bytes",
                    [](JobRow& row, std::string_view cell) { return take_network(row, cell, &NetworkCounts::received_bytes); }},
@@ -162,7 +162,8 @@ class TableReader {
     if (cells.size() != columns_.size()) return fmt::format("{} fields; expected {}", cells.size(), columns_.size());
     for (std::size_t i = 0; i < cells.size(); ++i) {
       if (!columns_[i]->set(row, cells[i])) {
-        return fmt::format("{} is '{}'; expected a whole number that fits", columns_[i]->name, text::printable(cells[i].substr(0, 40)));
+        return fmt::format("{} is '{}'; expected a whole number that fits", columns_[i]->name,
+                           text::printable(cells[i].substr(0, 40)));
       }
     }
     return why_not(row);
@@ -209,14 +210,16 @@ class StreamReader {
       ++report_.rows;
       return sink_.series(std::move(row));
     }
-    return fail(Errc::parse, fmt::format("{} line {}: found a row before any heading; expected 'cluster,job,...' or 'cluster,target,job,...'",
-                                         origin_, line));
+    return fail(Errc::parse,
+                fmt::format("{} line {}: found a row before any heading; expected 'cluster,job,...' or 'cluster,target,job,...'",
+                            origin_, line));
   }
 
   // A row has numbers where a heading has names.
   static bool is_heading(std::span<const std::string_view> fields) {
     const bool jobs = std::ranges::find(fields, "started") != fields.end() && std::ranges::find(fields, "ended") != fields.end();
-    const bool series = std::ranges::find(fields, "sampled") != fields.end() && std::ranges::find(fields, "target") != fields.end();
+    const bool series =
+        std::ranges::find(fields, "sampled") != fields.end() && std::ranges::find(fields, "target") != fields.end();
     return (jobs || series) && std::ranges::find(fields, "job") != fields.end();
   }
 
@@ -225,8 +228,9 @@ class StreamReader {
     series_ = jobs_ ? std::nullopt : TableReader<SeriesRow, kSeries.size()>::of(kSeries, fields);
     columns_ = fields.size();
     if (jobs_ || series_) return {};
-    return fail(Errc::parse, fmt::format("{} line {}: a heading with unknown or repeated columns; expected those of docs/formats/jobs.md",
-                                         origin_, line));
+    return fail(Errc::parse,
+                fmt::format("{} line {}: a heading with unknown or repeated columns; expected those of docs/formats/jobs.md",
+                            origin_, line));
   }
 
   Result<void> skip(std::uint64_t line, std::string why) {
@@ -316,7 +320,8 @@ Result<input::ParseReport> read_rows(input::ByteStream& stream, std::string_view
     IEZ_CHECK(reader.piece(std::string_view(text).substr(0, whole)));
     text.erase(0, whole);
     if (text.size() > kLongestRecord) {
-      return fail(Errc::limit, fmt::format("{}: a record of more than {} bytes; is a quote never closed?", origin, kLongestRecord));
+      return fail(Errc::limit,
+                  fmt::format("{}: a record of more than {} bytes; is a quote never closed?", origin, kLongestRecord));
     }
   }
   IEZ_CHECK(reader.piece(text));

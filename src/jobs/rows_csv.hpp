@@ -1,5 +1,5 @@
-// Rows as text: what `iez jobs synth` writes and `iez jobs ingest` reads. Tables of CSV (RFC 4180), one after another; a heading starts
-// each, so that `cat a.csv b.csv` is a stream, too. Lines that begin with '#' are comments.
+// Rows as text: what `iez jobs synth` writes and `iez jobs ingest` reads. Tables of CSV (RFC 4180), one after another; a heading
+// starts each, so that `cat a.csv b.csv` is a stream, too. Lines that begin with '#' are comments.
 //
 //   cluster,job,uid,started,ended,nodes,memory,opens,...,silent_nodes     rows of jobs
 //   cluster,target,job,uid,sampled,seconds,opens,...,write_calls          rows of series
@@ -35,8 +35,8 @@ struct RowSink {
   std::function<Result<void>(SeriesRow&&)> series;
 };
 
-// Reads a stream of tables to its end. Records that make no row are skipped and counted; a record longer than a MiB, or text before any
-// heading, is an error. `origin` names the stream in problems.
+// Reads a stream of tables to its end. Records that make no row are skipped and counted; a record longer than a MiB, or text
+// before any heading, is an error. `origin` names the stream in problems.
 [[nodiscard]] Result<input::ParseReport> read_rows(input::ByteStream& stream, std::string_view origin, const RowSink& sink);
 
 }  // namespace iez::jobs

@@ -48,7 +48,8 @@ TEST(RowsCsv, WhatIsWrittenIsRead) {
     row.ended = row.started + static_cast<std::int64_t>(rng.below(100));
     row.nodes = static_cast<std::uint32_t>(rng.below(5000));
     if (rng.chance(0.5)) row.memory = rng.below(1U << 30U);
-    if (rng.chance(0.5)) row.network = NetworkCounts{.received_bytes = rng.bits() >> 1U, .sent_bytes = 1, .received = 2, .sent = 3};
+    if (rng.chance(0.5))
+      row.network = NetworkCounts{.received_bytes = rng.bits() >> 1U, .sent_bytes = 1, .received = 2, .sent = 3};
     row.metadata.open = rng.bits() >> 1U;
     row.data.write_bytes = rng.bits() >> 1U;
     row.silent_nodes = static_cast<std::uint32_t>(rng.below(3));
@@ -93,7 +94,8 @@ TEST(RowsCsv, HostileTextIsAnErrorWithItsLine) {
   EXPECT_THAT(read("job,started,ended,job\n").report.error().message, testing::HasSubstr("unknown or repeated columns"));
   EXPECT_THAT(read("job,started,ended,wrong\n").report.error().message, testing::HasSubstr("unknown or repeated columns"));
   EXPECT_THAT(read("job,started,ended\n\"1,2,3\n").report.error().message, testing::HasSubstr("test.csv line 2"));
-  EXPECT_THAT(read("job,started,ended\n\"" + std::string(5000000, 'a')).report.error().message, testing::HasSubstr("never closed"));
+  EXPECT_THAT(read("job,started,ended\n\"" + std::string(5000000, 'a')).report.error().message,
+              testing::HasSubstr("never closed"));
 }
 
 }  // namespace

@@ -95,7 +95,8 @@ Result<void> recover_month(const fs::path& folder) {
 }  // namespace
 
 Result<input::UniqueFd> lock_file(const std::string& path, Lock how, bool create) {
-  input::UniqueFd fd(create ? ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  input::UniqueFd fd(create ? ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)
+                            : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd) return fail_errno(errno, path);
   const int kind = how == Lock::shared ? LOCK_SH : how == Lock::exclusive ? LOCK_EX : LOCK_EX | LOCK_NB;
   while (::flock(fd.get(), kind) != 0) {
@@ -131,12 +132,12 @@ Result<std::vector<StoreFile>> all_files(const std::string& store, Table table) 
 
 Result<void> check_ends(const std::string& path) {
   const auto broken = [&](std::string_view what) {
-    return fail(Errc::parse, fmt::format("{}: {}; expected a whole Parquet file. Remedy: move it away and ingest its rows again", path,
-                                         what));
+    return fail(Errc::parse,
+                fmt::format("{}: {}; expected a whole Parquet file. Remedy: move it away and ingest its rows again", path, what));
   };
   const input::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd) return fail_errno(errno, path);
-  struct stat status {};
+  struct stat status{};
   if (::fstat(fd.get(), &status) != 0) return fail_errno(errno, path);
   constexpr off_t kLeast = 12;
   if (status.st_size < kLeast) return broken(fmt::format("it has {} bytes", status.st_size));

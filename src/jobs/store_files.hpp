@@ -21,7 +21,8 @@ inline constexpr std::string_view kTemporaryEnd = ".tmp";
 
 enum class Lock : std::uint8_t { shared, exclusive, exclusive_if_free };
 
-// Held until the descriptor is closed. `create`: the file is made if it is not there. An empty descriptor: exclusive_if_free, and not free.
+// Held until the descriptor is closed. `create`: the file is made if it is not there. An empty descriptor: exclusive_if_free, and
+// not free.
 [[nodiscard]] Result<input::UniqueFd> lock_file(const std::string& path, Lock how, bool create);
 
 // "FIRST-LAST-DIGEST.parquet"
@@ -29,7 +30,8 @@ std::string file_name(std::int64_t first, std::int64_t last, std::uint64_t diges
 
 std::string month_folder(const std::string& store, Table table, std::int64_t month);
 
-// Every file of a table, without a look into it, in order of months and times. Those that a compaction has joined already are left out.
+// Every file of a table, without a look into it, in order of months and times. Those that a compaction has joined already are
+// left out.
 [[nodiscard]] Result<std::vector<StoreFile>> all_files(const std::string& store, Table table);
 
 // Is there a whole Parquet file, as far as its two ends tell?
@@ -45,7 +47,8 @@ std::string month_folder(const std::string& store, Table table, std::int64_t mon
 [[nodiscard]] Result<void> recover(const std::string& store);
 
 // The journal of a compaction: the file that replaces the others.
-[[nodiscard]] Result<void> write_journal(const std::string& folder, const std::string& output, const std::vector<std::string>& inputs);
+[[nodiscard]] Result<void> write_journal(const std::string& folder, const std::string& output,
+                                         const std::vector<std::string>& inputs);
 // Removes its inputs and the journal.
 [[nodiscard]] Result<void> complete_journal(const std::string& folder);
 

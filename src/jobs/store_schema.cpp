@@ -14,20 +14,31 @@ namespace {
 
 using enum ColumnKind;
 
-constexpr std::array kJobColumns{DuckColumn{"cluster", text},      DuckColumn{"job", text},       DuckColumn{"uid", text},
-                                 DuckColumn{"started", timestamp}, DuckColumn{"ended", timestamp}, DuckColumn{"nodes"},
-                                 DuckColumn{"memory"},             DuckColumn{"opens"},           DuckColumn{"closes"},
-                                 DuckColumn{"creates"},            DuckColumn{"mkdirs"},          DuckColumn{"mknods"},
-                                 DuckColumn{"renames"},            DuckColumn{"rmdirs"},          DuckColumn{"unlinks"},
-                                 DuckColumn{"read_bytes"},         DuckColumn{"write_bytes"},     DuckColumn{"read_calls"},
-                                 DuckColumn{"write_calls"},        DuckColumn{"received_bytes"},  DuckColumn{"sent_bytes"},
-                                 DuckColumn{"received"},           DuckColumn{"sent"},            DuckColumn{"silent_nodes"}};
-constexpr std::array kSeriesColumns{
-    DuckColumn{"cluster", text},      DuckColumn{"target", text}, DuckColumn{"job", text},     DuckColumn{"uid", text},
-    DuckColumn{"sampled", timestamp}, DuckColumn{"seconds"},      DuckColumn{"opens"},         DuckColumn{"closes"},
-    DuckColumn{"creates"},            DuckColumn{"mkdirs"},       DuckColumn{"mknods"},        DuckColumn{"renames"},
-    DuckColumn{"rmdirs"},             DuckColumn{"unlinks"},      DuckColumn{"read_bytes"},    DuckColumn{"write_bytes"},
-    DuckColumn{"read_calls"},         DuckColumn{"write_calls"}};
+constexpr std::array kJobColumns{
+    DuckColumn{"cluster", text},    DuckColumn{"job", text},  DuckColumn{"uid", text},   DuckColumn{"started", timestamp},
+    DuckColumn{"ended", timestamp}, DuckColumn{"nodes"},      DuckColumn{"memory"},      DuckColumn{"opens"},
+    DuckColumn{"closes"},           DuckColumn{"creates"},    DuckColumn{"mkdirs"},      DuckColumn{"mknods"},
+    DuckColumn{"renames"},          DuckColumn{"rmdirs"},     DuckColumn{"unlinks"},     DuckColumn{"read_bytes"},
+    DuckColumn{"write_bytes"},      DuckColumn{"read_calls"}, DuckColumn{"write_calls"}, DuckColumn{"received_bytes"},
+    DuckColumn{"sent_bytes"},       DuckColumn{"received"},   DuckColumn{"sent"},        DuckColumn{"silent_nodes"}};
+constexpr std::array kSeriesColumns{DuckColumn{"cluster", text},
+                                    DuckColumn{"target", text},
+                                    DuckColumn{"job", text},
+                                    DuckColumn{"uid", text},
+                                    DuckColumn{"sampled", timestamp},
+                                    DuckColumn{"seconds"},
+                                    DuckColumn{"opens"},
+                                    DuckColumn{"closes"},
+                                    DuckColumn{"creates"},
+                                    DuckColumn{"mkdirs"},
+                                    DuckColumn{"mknods"},
+                                    DuckColumn{"renames"},
+                                    DuckColumn{"rmdirs"},
+                                    DuckColumn{"unlinks"},
+                                    DuckColumn{"read_bytes"},
+                                    DuckColumn{"write_bytes"},
+                                    DuckColumn{"read_calls"},
+                                    DuckColumn{"write_calls"}};
 
 constexpr std::int64_t kEndOfTime = 253402300800;  // the year 10000
 constexpr auto kLargest = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
@@ -84,7 +95,8 @@ Digest key_part(const SeriesRow& row) {
 }
 
 bool too_large(const MetadataCalls& calls) {
-  return (calls.open | calls.close | calls.create | calls.mkdir | calls.mknod | calls.rename | calls.rmdir | calls.unlink) > kLargest;
+  return (calls.open | calls.close | calls.create | calls.mkdir | calls.mknod | calls.rename | calls.rmdir | calls.unlink) >
+         kLargest;
 }
 
 bool too_large(const DataCalls& calls) {
@@ -228,7 +240,8 @@ void put_row(DuckAppender& to, const SeriesRow& row) {
 }
 
 std::int64_t month_of(std::int64_t seconds) {
-  const std::chrono::year_month_day day(std::chrono::floor<std::chrono::days>(std::chrono::sys_seconds(std::chrono::seconds(seconds))));
+  const std::chrono::year_month_day day(
+      std::chrono::floor<std::chrono::days>(std::chrono::sys_seconds(std::chrono::seconds(seconds))));
   return (static_cast<int>(day.year()) - 1970) * kMonthsOfYear + static_cast<unsigned>(day.month()) - 1;
 }
 

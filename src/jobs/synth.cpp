@@ -17,9 +17,9 @@ namespace {
 
 constexpr std::int64_t kDay = 86400;
 constexpr std::int64_t kHour = 3600;
-constexpr double kIoShare = 0.53;             // of jobs that read or write
+constexpr double kIoShare = 0.53;              // of jobs that read or write
 constexpr double kWriterShare = 0.53 * 0.914;  // 10,443 of 11,425 of those write
-constexpr std::uint64_t kBusyEvery = 6;       // of this many heavy writers, by bytes, the first starts at 5 and the second at 11 h
+constexpr std::uint64_t kBusyEvery = 6;  // of this many heavy writers, by bytes, the first starts at 5 and the second at 11 h
 
 struct Shape {
   std::uint64_t jobs;
@@ -32,10 +32,10 @@ struct Shape {
   std::uint64_t efficient_users;
   Quantiles seconds;
   Quantiles nodes;
-  Quantiles written;      // bytes of a job that writes
-  Quantiles light_call;   // bytes of a call, of a job that writes no more than the mean
-  Quantiles small_call;   // of a heavy writer below the mean of bytes a call
-  Quantiles large_call;   // of one above it
+  Quantiles written;     // bytes of a job that writes
+  Quantiles light_call;  // bytes of a call, of a job that writes no more than the mean
+  Quantiles small_call;  // of a heavy writer below the mean of bytes a call
+  Quantiles large_call;  // of one above it
 };
 
 const Shape kCab{.jobs = 2854478,
@@ -191,7 +191,8 @@ class JobDraws {
     const double bytes = only ? shape_.written.of_rank(reads_(rank), io_jobs_) * (1 - share) * 0.1
                               : written * (1 - share) / std::max(share, written > kLarge ? kMoreOrLess : kAlmost);
     row.data.read_bytes = std::max<std::uint64_t>(1, rounded(bytes));
-    row.data.read_calls = std::max<std::uint64_t>(1, row.data.read_bytes / (std::uint64_t{1} << (12 + mixed(owner, readers) % 9)));
+    row.data.read_calls =
+        std::max<std::uint64_t>(1, row.data.read_bytes / (std::uint64_t{1} << (12 + mixed(owner, readers) % 9)));
   }
 
   // Files grow with bytes: R = 0.93 for mkdir and mknod, less for what else is done.

@@ -1,10 +1,11 @@
-// Synthetic statistics of jobs, of the shape that was published for two machines (Cab and Quartz of LLNL, 2015 to 2018): counts of jobs
-// and users, durations, nodes, bytes, sizes of calls, who writes efficiently, and, for the time series, when and how much is written.
+// Synthetic statistics of jobs, of the shape that was published for two machines (Cab and Quartz of LLNL, 2015 to 2018): counts
+// of jobs and users, durations, nodes, bytes, sizes of calls, who writes efficiently, and, for the time series, when and how much
+// is written.
 //
-// Every quantity follows its own quantile function (log-linear between a few points), and jobs take its ranks in a shuffled order: a
-// thousand jobs have the same distribution as a million, and the share of each class is exact. What was published and cannot be true
-// together (a median far above a mean; nearly all jobs above the mean) is left out. Clusters are named "synthetic-...": nobody takes these
-// rows for measured ones.
+// Every quantity follows its own quantile function (log-linear between a few points), and jobs take its ranks in a shuffled
+// order: a thousand jobs have the same distribution as a million, and the share of each class is exact. What was published and
+// cannot be true together (a median far above a mean; nearly all jobs above the mean) is left out. Clusters are named
+// "synthetic-...": nobody takes these rows for measured ones.
 //
 // The same options give the same rows on every machine. Thread safety: pure but for the sink.
 #pragma once

@@ -67,7 +67,8 @@ struct Knot {
   double value = 0;
 };
 
-// The value that a share of all is below: log-linear between knots. REQUIRES: the first knot has share 0, the last share 1; all ascend.
+// The value that a share of all is below: log-linear between knots. REQUIRES: the first knot has share 0, the last share 1; all
+// ascend.
 class Quantiles {
  public:
   constexpr Quantiles(std::initializer_list<Knot> knots) {
