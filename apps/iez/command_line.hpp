@@ -29,6 +29,7 @@
 #include "forecast_series.hpp"
 #include "inject.hpp"
 #include "jobs_collect.hpp"
+#include "jobs_command.hpp"
 #include "keys_command.hpp"
 #include "lab.hpp"
 #include "layout.hpp"
@@ -148,6 +149,11 @@ class CommandLine {
   void add_demo();
   void add_agent();
   void add_keys();
+  static void add_jobs_store(CLI::App& command, JobsStoreOptions& options);
+  static void add_jobs_range(CLI::App& command, JobsRangeOptions& options);
+  static void add_jobs_analysis(CLI::App& command, jobs::AnalysisOptions& options);
+  void add_jobs();
+  void add_jobs_keeping(CLI::App& jobs);
   void add_bench();
   void add_completion();
   void add_help();
@@ -232,6 +238,16 @@ class CommandLine {
   AgentOptions agent_;
   AgentWatchOptions agent_watch_;
   KeysOptions keys_;
+  JobsReportOptions jobs_report_;
+  JobsShowOptions jobs_show_;
+  JobsUserOptions jobs_user_;
+  JobsContentionOptions jobs_contention_;
+  JobsIngestOptions jobs_ingest_;
+  JobsSynthOptions jobs_synth_;
+  JobsStoreOptions jobs_check_;
+  JobsStoreOptions jobs_compact_;
+  JobsRetainOptions jobs_retain_;
+  JobsSqlOptions jobs_sql_;
   BenchOptions bench_;
   std::string shell_;
   std::vector<std::string> topic_;

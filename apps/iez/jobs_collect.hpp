@@ -14,7 +14,7 @@
 namespace iez::cli {
 
 inline constexpr const char* kJobsSpool = "/var/spool/iez/jobs";
-inline constexpr const char* kJobsState = "/var/lib/iez/jobs";
+inline constexpr const char* kJobsState = "/var/lib/iez/job-nodes";
 
 // Of the job: what is not given is as the scheduler's environment says.
 struct JobsNodeOptions {

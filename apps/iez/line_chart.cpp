@@ -75,7 +75,10 @@ class Drawing {
         if (drawable(point)) include(point);
       }
     }
-    if (chart_.categories.empty()) {
+    if (chart_.categories.empty() && chart_.ticks.size() > 1) {
+      left_ = chart_.ticks.front().first;
+      right_ = chart_.ticks.back().first;
+    } else if (chart_.categories.empty()) {
       if (!(left_ <= right_)) left_ = right_ = 0;
       left_ = std::min(left_, 0.0);
       if (!(left_ < right_)) right_ = left_ + 1;
@@ -162,10 +165,17 @@ class Drawing {
 
   void x_tick(double x, std::string_view label) {
     out_ += fmt::format("<path class=\"axis\" d=\"M{:.1f} {:.1f}v5\"/>\n", x_of(x), frame_bottom_);
-    out_ += text_at(x_of(x), frame_bottom_ + 18, "text-anchor=\"middle\"", label);
+    // What would be cut off at the right ends there.
+    const bool inside = x_of(x) + kCharacter * static_cast<double>(label.size()) / 2 < kWidth;
+    out_ += text_at(inside ? x_of(x) : kWidth - 2, frame_bottom_ + 18, inside ? "text-anchor=\"middle\"" : "text-anchor=\"end\"",
+                    label);
   }
 
   void vertical_lines() {
+    if (chart_.categories.empty() && chart_.ticks.size() > 1) {
+      for (const auto& [x, label] : chart_.ticks) x_tick(x, label);
+      return;
+    }
     if (chart_.categories.empty()) {
       const double step = tick_step(right_ - left_, 8);
       const double first = std::ceil(left_ / step * (1 - 1e-9));

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace iez::cli {
@@ -27,13 +28,15 @@ struct LineChart {
   std::string title;                    // with the unit of y
   std::string x_axis;                   // what x is
   std::vector<std::string> categories;  // if any, x counts them from 0, and they are shown below the axis
+  std::vector<std::pair<double, std::string>>
+      ticks;  // else, if any: where on x they are, ascending; the axis goes from first to last
   std::vector<ChartLine> lines;
   bool marks = false;  // a dot at each point, which tells its value
 };
 
 inline constexpr std::size_t kChartColours = 8;  // more lines begin anew
 
-// Both axes start at 0 unless there are negative values.
+// Both axes start at 0 unless there are negative values, or ticks.
 std::string to_svg(const LineChart& chart);
 
 // Rules for the classes, to be put into a style element once.

@@ -31,7 +31,10 @@ COMMANDS = (("status",), ("top",), ("layout",), ("layout", "show"), ("layout", "
             ("sim", "show"), ("lab",), ("lab", "up"), ("lab", "down"), ("lab", "status"), ("lab", "exec"), ("lab", "df"), ("lab", "fault"),
             ("collective",), ("collective", "explain"),
             ("workload",), ("workload", "ior"), ("workload", "hacc"), ("workload", "flash"), ("workload", "chimera"), ("demo",), ("repro",), ("inject",), ("serve",), ("token",),
-            ("agent",), ("agent", "watch"), ("jobs",), ("jobs", "prolog"), ("jobs", "epilog"), ("jobs", "collect"), ("jobs", "spool"), ("jobs", "import"), ("keys",), ("keys", "init"), ("keys", "add"), ("keys", "list"), ("keys", "show"), ("bench",),
+            ("jobs",), ("jobs", "report"), ("jobs", "show"), ("jobs", "user"), ("jobs", "contention"), ("jobs", "ingest"), ("jobs", "synth"), ("jobs", "check"),
+            ("jobs", "compact"), ("jobs", "retain"), ("jobs", "sql"), ("jobs", "prolog"), ("jobs", "epilog"), ("jobs", "collect"), ("jobs", "spool"),
+            ("jobs", "import"),
+            ("agent",), ("agent", "watch"), ("keys",), ("keys", "init"), ("keys", "add"), ("keys", "list"), ("keys", "show"), ("bench",),
             ("completion",), ("help",))
 # Each prints data, and nothing on stderr.
 SOUND = (("status", "--root", "lustre-2.10.1"), ("top", "--root", "lustre-2.10.1"), ("layout", "show", "--raw", LAYOUT),

@@ -139,8 +139,18 @@ EXPORT = pathlib.Path(SCRATCH.name) / "export.jsonl"
 EXPORT.write_text((ROOT / "tests/fuzz/corpus/store_lines/all_kinds").read_text(encoding="utf-8").replace(
     '"ann"', json.dumps(pwd.getpwuid(os.geteuid()).pw_name)), encoding="utf-8")
 APPLICATIONS = pathlib.Path(SCRATCH.name) / "app.db"
-JOBS = pathlib.Path(SCRATCH.name) / "jobs"
+JOBS_SPOOL = pathlib.Path(SCRATCH.name) / "spooled"
+JOBS = ("--json", "--store", pathlib.Path(SCRATCH.name) / "jobs")
+JOBS_ROWS = pathlib.Path(SCRATCH.name) / "jobs.csv"
 JSON_RUNS = {
+    "iez-jobs": [("jobs", "ingest", JOBS_ROWS, *JOBS), ("jobs", "report", *JOBS), ("jobs", "show", "5000001", *JOBS),
+                 ("jobs", "user", "20000", *JOBS), ("jobs", "contention", "--at", "2018-06-12T05:30", *JOBS), ("jobs", "check", *JOBS),
+                 ("jobs", "compact", *JOBS), ("jobs", "retain", "--months", "1", *JOBS),
+                 ("jobs", "prolog", "--root", "lustre-2.17.0-before", "--state", JOBS_SPOOL / "state", "--job", "7"),
+                 ("jobs", "epilog", "--root", "lustre-2.17.0-after", "--state", JOBS_SPOOL / "state", "--job", "7", "--nodes", "1", "--spool", JOBS_SPOOL / "spool"),
+                 ("jobs", "collect", "--json", JOBS_SPOOL / "spool"), ("jobs", "spool", "--json", JOBS_SPOOL / "spool"),
+                 ("jobs", "import", "--json", "--format", "influx", "--out", JOBS_SPOOL / "import", ROOT / "tests/fuzz/corpus/job_points/influx"),
+                 ("jobs", "spool", "--json", JOBS_SPOOL / "import")],
     "iez-app": [("app", *command, "--json", "--store", APPLICATIONS) for command in (("list",), ("show", "ior"), ("forget", "ior"))],
     "iez-db": [("db", "import", EXPORT, *STORE), ("db", "show", *STORE), ("db", "check", *STORE), ("db", "migrate", *STORE)],
     "iez-status": [("status", "--json", "--root", root) for root in ("lustre-2.10.1", "lustre-2.17.0-after", "get_param/valid_mds.txt")]
@@ -186,11 +196,6 @@ JSON_RUNS = {
     "iez-agent": [("agent", "--print", "--root", "lustre-2.17.0-after"),
                   ("agent", "--samples", f"ipc://{SCRATCH.name}/s", "--requests", f"ipc://{SCRATCH.name}/r", "watch", "--json", "--every", "50ms",
                    "--count", "1")],
-    "iez-jobs": [("jobs", "prolog", "--root", "lustre-2.17.0-before", "--state", JOBS / "state", "--job", "7"),
-                 ("jobs", "epilog", "--root", "lustre-2.17.0-after", "--state", JOBS / "state", "--job", "7", "--nodes", "1", "--spool", JOBS / "spool"),
-                 ("jobs", "collect", "--json", JOBS / "spool"), ("jobs", "spool", "--json", JOBS / "spool"),
-                 ("jobs", "import", "--json", "--format", "influx", "--out", JOBS / "import", ROOT / "tests/fuzz/corpus/job_points/influx"),
-                 ("jobs", "spool", "--json", JOBS / "import")],
     "iez-keys": [("keys", "init", "--json", "--dir", pathlib.Path(SCRATCH.name) / "keys"),
                  ("keys", "show", "agent", "--json", "--dir", pathlib.Path(SCRATCH.name) / "keys")],
     "iez-inject": [("inject", "--json", IEZ)],
@@ -199,6 +204,8 @@ JSON_RUNS = {
 
 
 def setUpModule():
+    made = run("jobs", "synth", "--series", "--jobs", "400", "-o", JOBS_ROWS)
+    assert made.returncode == 0, made.stderr
     result = run("db", "import", EXPORT, "--store", APPLICATIONS)
     assert result.returncode == 0, result.stderr
 

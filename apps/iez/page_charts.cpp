@@ -1,0 +1,183 @@
+#include "page_charts.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "base/result.hpp"
+#include "line_chart.hpp"
+#include "markup.hpp"
+
+namespace iez::cli {
+
+namespace {
+
+constexpr double kWidth = 640;
+constexpr double kHeight = 300;
+constexpr double kLeft = 62;
+constexpr double kRight = 16;
+constexpr double kTop = 40;
+constexpr double kAxis = 44;
+constexpr double kLegendRow = 22;
+constexpr double kCharacter = 6.8;  // mean width of one at 12 px
+constexpr double kLetterHeight = 13;
+constexpr std::size_t kColours = 6;
+constexpr int kHeats = 6;
+
+constexpr std::string_view kStyle =
+    R"(.chart .f0{fill:#0072b2}.chart .f1{fill:#d55e00}.chart .f2{fill:#009e73}.chart .f3{fill:#cc79a7}
+.chart .f4{fill:#e69f00}.chart .f5{fill:#7f7f7f}
+.chart .h0{fill:#eceff2}.chart .h1{fill:#c6dcee}.chart .h2{fill:#8fbfe0}.chart .h3{fill:#4f97cb}.chart .h4{fill:#1c6bad}.chart .h5{fill:#08376b}
+@media (prefers-color-scheme:dark){
+.chart .f0{fill:#4aa3e8}.chart .f1{fill:#f0803c}.chart .f2{fill:#2fc296}.chart .f3{fill:#e597c4}
+.chart .f4{fill:#f2bb3f}.chart .f5{fill:#a8a8a8}
+.chart .h0{fill:#23292f}.chart .h1{fill:#1d3a55}.chart .h2{fill:#1f5684}.chart .h3{fill:#2f7fbf}.chart .h4{fill:#66aee6}.chart .h5{fill:#c4e2fb}
+}
+)";
+
+std::string text_at(double x, double y, std::string_view attributes, std::string_view text) {
+  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\"{}{}>{}</text>\n", x, y, attributes.empty() ? "" : " ", attributes,
+                     markup_escaped(text));
+}
+
+std::string opening(double height, std::string_view title) {
+  return fmt::format(
+             "<svg class=\"chart\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" role=\"img\">\n<title>{2}</title>\n",
+             kWidth, height, markup_escaped(title)) +
+         text_at(kLeft, 22, "class=\"title\"", title);
+}
+
+bool drawable(double value) { return std::isfinite(value) && value > 0; }
+
+// Steps of 1, 2 or 5 times a power of ten, about five of them.
+double tick_step(double largest) {
+  const double rough = largest / 5;
+  const double power = std::pow(10, std::floor(std::log10(rough)));
+  for (const double step : {1.0, 2.0, 5.0}) {
+    if (step * power >= rough * (1 - 1e-9)) return step * power;
+  }
+  return 10 * power;
+}
+
+double largest_of(const BarChart& chart) {
+  double largest = 0;
+  for (std::size_t i = 0; i < chart.categories.size(); ++i) {
+    double sum = 0;
+    for (const BarSeries& series : chart.series) {
+      const double value = drawable(series.values[i]) ? series.values[i] : 0;
+      sum = chart.stacked ? sum + value : std::max(sum, value);
+    }
+    largest = std::max(largest, sum);
+  }
+  return largest > 0 ? largest : 1;
+}
+
+// Labels of columns that have room between them.
+std::string column_labels(const std::vector<std::string>& labels, double y) {
+  std::string out;
+  if (labels.empty()) return out;
+  const double room = (kWidth - kLeft - kRight) / static_cast<double>(labels.size());
+  double free_from = 0;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    if (labels[i].empty()) continue;
+    const double middle = kLeft + room * (static_cast<double>(i) + 0.5);
+    const double half = kCharacter * static_cast<double>(labels[i].size()) / 2;
+    if (middle - half < free_from) continue;
+    out += text_at(middle, y, "text-anchor=\"middle\"", labels[i]);
+    free_from = middle + half + 6;
+  }
+  return out;
+}
+
+std::string bars(const BarChart& chart, double top_value) {
+  std::string out;
+  const double bottom = kHeight - kAxis;
+  const double group = (kWidth - kLeft - kRight) / static_cast<double>(std::max<std::size_t>(1, chart.categories.size()));
+  const double parts = chart.stacked ? 1 : static_cast<double>(std::max<std::size_t>(1, chart.series.size()));
+  const double width = group * 0.84 / parts;
+  for (std::size_t i = 0; i < chart.categories.size(); ++i) {
+    double base = 0;
+    for (std::size_t k = 0; k < chart.series.size(); ++k) {
+      const double value = chart.series[k].values[i];
+      if (!drawable(value)) continue;
+      const double x = kLeft + group * (static_cast<double>(i) + 0.08) + (chart.stacked ? 0 : width * static_cast<double>(k));
+      const double height = value / top_value * (bottom - kTop);
+      const std::string name = chart.series[k].name.empty() ? "" : chart.series[k].name + ", ";
+      out += fmt::format(
+          "<rect class=\"f{}\" x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\"><title>{}{}: {}</title></rect>\n",
+          k % kColours, x, bottom - base - height, std::max(0.5, width - 1), std::max(0.5, height), markup_escaped(name),
+          markup_escaped(chart.categories[i]), short_number(value));
+      if (chart.stacked) base += height;
+    }
+  }
+  return out;
+}
+
+std::string legend(const BarChart& chart) {
+  std::string out;
+  if (chart.series.size() < 2) return out;
+  double x = kLeft;
+  for (std::size_t k = 0; k < chart.series.size(); ++k) {
+    out += fmt::format("<rect class=\"f{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"12\" height=\"12\"/>\n", k % kColours, x, kHeight);
+    out += text_at(x + 18, kHeight + 11, "", chart.series[k].name);
+    x += 18 + kCharacter * static_cast<double>(chart.series[k].name.size()) + 18;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string to_svg(const BarChart& chart) {
+  for (const BarSeries& series : chart.series) IEZ_ASSERT(series.values.size() == chart.categories.size());
+  const double largest = largest_of(chart);
+  const double step = tick_step(largest);
+  const double top_value = std::ceil(largest / step * (1 - 1e-9)) * step;
+  const double bottom = kHeight - kAxis;
+  std::string out = opening(kHeight + (chart.series.size() < 2 ? 0 : kLegendRow), chart.title);
+  const auto ticks = static_cast<int>(std::lround(top_value / step));
+  for (int tick = 0; tick <= ticks; ++tick) {
+    const double y = bottom - tick * step / top_value * (bottom - kTop);
+    out +=
+        fmt::format("<path class=\"{}\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", tick == 0 ? "axis" : "grid", kLeft, y, kWidth - kRight);
+    out += text_at(kLeft - 8, y + 4, "text-anchor=\"end\"", short_number(tick * step));
+  }
+  out += bars(chart, top_value);
+  out += column_labels(chart.categories, bottom + 18);
+  out += text_at((kLeft + kWidth - kRight) / 2, kHeight - 8, "text-anchor=\"middle\"", chart.x_axis);
+  return out + legend(chart) + "</svg>\n";
+}
+
+std::string to_svg(const HeatMap& map) {
+  IEZ_ASSERT(map.cells.size() == map.rows.size());
+  const double row_height = std::clamp(220.0 / static_cast<double>(std::max<std::size_t>(1, map.rows.size())), 10.0, 26.0);
+  const double bottom = kTop + row_height * static_cast<double>(map.rows.size());
+  std::string out = opening(bottom + kAxis, map.title);
+  const double width = (kWidth - kLeft - kRight) / static_cast<double>(std::max<std::size_t>(1, map.columns.size()));
+  const double gap = width > 5 ? 1 : 0.2;
+  double free_from = 0;  // for the label of a row
+  for (std::size_t row = 0; row < map.rows.size(); ++row) {
+    IEZ_ASSERT(map.cells[row].size() == map.columns.size());
+    const double y = kTop + row_height * static_cast<double>(row);
+    if (!map.rows[row].empty() && y >= free_from) {
+      out += text_at(kLeft - 8, y + row_height / 2 + 4, "text-anchor=\"end\"", map.rows[row]);
+      free_from = y + kLetterHeight;
+    }
+    for (std::size_t column = 0; column < map.columns.size(); ++column) {
+      const auto& cell = map.cells[row][column];
+      if (!cell) continue;
+      const int heat = std::clamp(static_cast<int>(*cell * kHeats), 0, kHeats - 1);
+      const bool noted = row < map.notes.size() && column < map.notes[row].size();
+      out += fmt::format("<rect class=\"h{}\" x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\">{}</rect>\n", heat,
+                         kLeft + width * static_cast<double>(column), y, width - gap, row_height - 1,
+                         noted ? fmt::format("<title>{}</title>", markup_escaped(map.notes[row][column])) : "");
+    }
+  }
+  out += column_labels(map.columns, bottom + 16);
+  out += text_at((kLeft + kWidth - kRight) / 2, bottom + kAxis - 8, "text-anchor=\"middle\"", map.x_axis);
+  return out + "</svg>\n";
+}
+
+std::string_view page_chart_style() { return kStyle; }
+
+}  // namespace iez::cli

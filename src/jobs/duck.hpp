@@ -1,0 +1,105 @@
+// DuckDB without exceptions: a database in memory, which reads and writes Parquet files and answers SQL on all processors.
+//
+// The library (64 MB) is loaded by the first Duck::open() of a process: other commands of iez do not pay for it. It is looked for
+// beside the program (PROGRAM/../lib*/iez), where the build found it, and where the system keeps libraries; the environment
+// variable IEZ_DUCKDB_LIBRARY names another.
+//
+// Thread safety: none; a Duck is used by one thread at a time, and works on several inside. Ownership: appenders do not outlive
+// it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace iez::jobs {
+
+// Absent, a whole number, a number, a text.
+using Value = std::variant<std::monostate, std::int64_t, double, std::string>;
+
+// An answer of moderate size, all in memory.
+struct ResultTable {
+  std::vector<std::string> columns;
+  std::vector<std::vector<Value>> rows;
+
+  // REQUIRES: there is such a column; its name is part of the SQL that was asked.
+  std::size_t column(std::string_view name) const;
+  // Absent values are 0 and "".
+  double number(std::size_t row, std::string_view column) const;
+  std::int64_t integer(std::size_t row, std::string_view column) const;
+  std::string text(std::size_t row, std::string_view column) const;
+  bool absent(std::size_t row, std::string_view column) const;
+};
+
+enum class ColumnKind : std::uint8_t { text, integer, timestamp };  // a timestamp is given in seconds since 1970
+
+struct DuckColumn {
+  std::string_view name;
+  ColumnKind kind = ColumnKind::integer;
+};
+
+class DuckAppender;
+
+class Duck {
+ public:
+  struct Options {
+    unsigned threads = 0;          // 0: as many as there are processors
+    std::string temporary_folder;  // for what does not fit into memory; empty: below TMPDIR or /tmp. Made when it is needed
+  };
+
+  [[nodiscard]] static Result<Duck> open(const Options& options);
+  ~Duck();
+  Duck(Duck&& other) noexcept;
+  Duck& operator=(Duck&&) = delete;
+  Duck(const Duck&) = delete;
+  Duck& operator=(const Duck&) = delete;
+
+  [[nodiscard]] Result<void> run(std::string_view sql);
+  // Columns of numbers and texts only: SQL casts the others. Whole numbers that do not fit into 64 bits become doubles.
+  [[nodiscard]] Result<ResultTable> query(std::string_view sql);
+  // The columns of the table, all of them, in order.
+  [[nodiscard]] Result<DuckAppender> append_to(const std::string& table, std::span<const DuckColumn> columns);
+
+ private:
+  struct Handles;
+  explicit Duck(std::unique_ptr<Handles> handles);
+  std::unique_ptr<Handles> handles_;
+};
+
+// Fills a table, cell by cell, in the order of its columns. Rows are in the table after finish().
+class DuckAppender {
+ public:
+  ~DuckAppender();
+  DuckAppender(DuckAppender&& other) noexcept;
+  DuckAppender& operator=(DuckAppender&&) = delete;
+  DuckAppender(const DuckAppender&) = delete;
+  DuckAppender& operator=(const DuckAppender&) = delete;
+
+  // REQUIRES: the column is of that kind; a text is valid UTF-8 without NUL.
+  void text(std::string_view value);
+  void integer(std::int64_t value);
+  void timestamp(std::int64_t seconds);
+  void null();
+  [[nodiscard]] Result<void> end_row();
+  [[nodiscard]] Result<void> finish();
+
+ private:
+  friend class Duck;
+  struct Handles;
+  explicit DuckAppender(std::unique_ptr<Handles> handles);
+  [[nodiscard]] Result<void> flush();
+  std::unique_ptr<Handles> handles_;
+};
+
+// 'it''s': a text of SQL.
+std::string sql_text(std::string_view text);
+
+}  // namespace iez::jobs

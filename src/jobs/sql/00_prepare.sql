@@ -1,0 +1,83 @@
+-- Tables that several analyses ask. They need the views `jobs` and `series` of the store, and the table `options` of one row
+-- (docs/guide/jobs.md shows both for other engines). Statements end with a semicolon at the end of a line.
+
+-- A minute of a job, over all targets. Servers sample at seconds of their own: what they saw is put on one grid of minutes, or of the
+-- sampling interval where that is longer. slot: seconds since 1970.
+CREATE TEMP TABLE minutes AS
+SELECT cluster, job,
+       CAST(floor(epoch(sampled) / greatest(seconds, 60)) * greatest(seconds, 60) AS BIGINT) AS slot,
+       max(greatest(seconds, 60)) AS span,
+       CAST(sum(read_bytes) AS DOUBLE) AS read_bytes,
+       CAST(sum(write_bytes) AS DOUBLE) AS write_bytes
+FROM series
+GROUP BY 1, 2, 3;
+
+-- The job of each minute. A number of a job may be used again: the run is the last one that began before the minute ended.
+CREATE TEMP TABLE job_minutes AS
+SELECT m.cluster, m.job, m.slot, m.span, m.read_bytes, m.write_bytes,
+       max(j.began) AS began
+FROM minutes m
+LEFT JOIN (SELECT cluster, job, CAST(epoch(started) AS BIGINT) AS began, CAST(epoch(ended) AS BIGINT) AS ended FROM jobs) j
+  ON j.cluster = m.cluster AND j.job = m.job AND j.began <= m.slot + m.span AND m.slot <= j.ended + 600
+GROUP BY ALL;
+
+-- A run of a job that the servers saw, with its minutes: of data, of writing, of all.
+CREATE TEMP TABLE runs AS
+SELECT s.cluster, s.job, s.began, j.uid, j.nodes, j.local_started,
+       coalesce(j.memory, j.nodes * o.node_memory) AS memory,
+       s.io_minutes, s.write_minutes, s.read_bytes, s.write_bytes,
+       greatest(s.seen_minutes,
+                coalesce(floor((greatest(epoch(j.ended), epoch(j.started) + 1) - 1) / 60) - floor(epoch(j.started) / 60) + 1, s.first_to_last)) AS run_minutes
+FROM (SELECT cluster, job, began,
+             sum(CASE WHEN read_bytes + write_bytes > 0 THEN span ELSE 0 END) / 60.0 AS io_minutes,
+             sum(CASE WHEN write_bytes > 0 THEN span ELSE 0 END) / 60.0 AS write_minutes,
+             sum(span) / 60.0 AS seen_minutes,
+             (max(slot) - min(slot) + max(span)) / 60.0 AS first_to_last,
+             sum(read_bytes) AS read_bytes, sum(write_bytes) AS write_bytes
+      FROM job_minutes GROUP BY cluster, job, began) s
+CROSS JOIN options o
+LEFT JOIN jobs j ON j.cluster = s.cluster AND j.job = s.job AND CAST(epoch(j.started) AS BIGINT) = s.began;
+
+-- A burst: writing minutes one after another.
+CREATE TEMP TABLE bursts AS
+WITH writing AS (
+  SELECT *, CASE WHEN slot - lag(slot) OVER run <= span THEN 0 ELSE 1 END AS begins
+  FROM job_minutes WHERE write_bytes > 0
+  WINDOW run AS (PARTITION BY cluster, job, began ORDER BY slot)),
+numbered AS (
+  SELECT *, sum(begins) OVER (PARTITION BY cluster, job, began ORDER BY slot) AS burst FROM writing)
+SELECT cluster, job, began, burst, min(slot) AS slot, sum(span) / 60.0 AS minutes, sum(write_bytes) AS bytes
+FROM numbered
+GROUP BY cluster, job, began, burst;
+
+-- What each user does, by the hour of the start of jobs, in the time zone of the report. Most questions about users need no more.
+CREATE TEMP TABLE user_hours AS
+SELECT cluster, uid, CAST(hour(local_started) AS INTEGER) AS hour, count(*) AS jobs,
+       sum(CAST(read_bytes AS DOUBLE)) AS read_bytes, sum(CAST(write_bytes AS DOUBLE)) AS write_bytes,
+       sum(CAST(read_calls AS DOUBLE)) AS read_calls, sum(CAST(write_calls AS DOUBLE)) AS write_calls,
+       sum(CAST(opens AS DOUBLE)) AS opens, sum(CAST(closes AS DOUBLE)) AS closes,
+       sum(CASE WHEN opens > closes THEN CAST(opens - closes AS DOUBLE) ELSE 0 END) AS unclosed,
+       count(CASE WHEN opens > closes THEN 1 END) AS unclosed_jobs,
+       sum(CAST(opens AS DOUBLE) + closes + creates + mkdirs + mknods + renames + rmdirs + unlinks) AS metadata_calls,
+       sum(epoch(ended) - epoch(started)) AS seconds,
+       count(CASE WHEN read_bytes > 0 OR write_bytes > 0 THEN 1 END) AS io_jobs,
+       sum(CASE WHEN read_bytes > 0 OR write_bytes > 0 THEN CAST(write_calls AS DOUBLE) ELSE 0 END) AS io_write_calls,
+       max(CAST(write_bytes AS DOUBLE)) AS largest_job_bytes
+FROM jobs
+GROUP BY 1, 2, 3;
+
+-- What each user does on each day, with the longest job of the day.
+CREATE TEMP TABLE user_days AS
+SELECT cluster, uid, CAST(local_started AS DATE) AS day, count(*) AS jobs, sum(CAST(read_bytes AS DOUBLE) + write_bytes) AS bytes,
+       max(epoch(ended) - epoch(started)) AS longest,
+       arg_max(CAST(read_bytes AS DOUBLE) + write_bytes, epoch(ended) - epoch(started)) AS longest_bytes
+FROM jobs
+GROUP BY 1, 2, 3;
+
+-- How many jobs have a duration (seconds), and a number of nodes: few values are different.
+CREATE TEMP TABLE job_counts AS
+SELECT cluster, 'duration_h' AS metric, epoch(ended) - epoch(started) AS value, count(*) AS jobs
+FROM jobs, options WHERE epoch(ended) - epoch(started) < longest_hours * 3600 GROUP BY 1, 2, 3
+UNION ALL
+SELECT cluster, 'nodes', CAST(nodes AS DOUBLE), count(*)
+FROM jobs, options WHERE epoch(ended) - epoch(started) < longest_hours * 3600 GROUP BY 1, 2, 3;

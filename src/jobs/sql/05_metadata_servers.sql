@@ -1,0 +1,19 @@
+-- Which metadata targets do the work, and which files stay open? Needs 00_prepare.sql.
+
+-- table mdts: Opens and closes by metadata target
+SELECT cluster, target AS mdt, count(DISTINCT job) AS jobs, sum(opens) AS opens, sum(closes) AS closes,
+       greatest(sum(opens) - sum(closes), 0) AS unclosed,
+       CAST(sum(opens) AS DOUBLE) / nullif(sum(CAST(sum(opens) AS DOUBLE)) OVER (PARTITION BY cluster), 0) AS share_of_opens
+FROM series WHERE target LIKE '%-MDT%'
+GROUP BY cluster, target ORDER BY cluster, target;
+
+-- table unclosed: Files that were opened and never closed, by cluster
+SELECT cluster, sum(opens) AS opens, sum(closes) AS closes, sum(unclosed) AS unclosed, CAST(sum(unclosed_jobs) AS BIGINT) AS jobs,
+       count(DISTINCT CASE WHEN unclosed > 0 THEN uid END) AS users
+FROM user_hours GROUP BY cluster ORDER BY cluster;
+
+-- table forgetful: Users with the most files that were never closed
+SELECT cluster, uid, CAST(sum(unclosed_jobs) AS BIGINT) AS jobs, sum(opens) AS opens, sum(unclosed) AS unclosed,
+       sum(unclosed) / nullif(sum(opens), 0) AS unclosed_share
+FROM user_hours
+GROUP BY cluster, uid HAVING sum(unclosed) > 0 ORDER BY unclosed DESC, cluster, uid LIMIT 20;
