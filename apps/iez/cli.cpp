@@ -70,7 +70,6 @@ CommandLine::CommandLine() : app_("iez: an end-to-end I/O control plane for Lust
   add_agent();
   add_jobs();
   add_keys();
-  add_jobs();
   add_bench();
   add_completion();
   add_help();

@@ -152,7 +152,6 @@ class CommandLine {
   static void add_jobs_store(CLI::App& command, JobsStoreOptions& options);
   static void add_jobs_range(CLI::App& command, JobsRangeOptions& options);
   static void add_jobs_analysis(CLI::App& command, jobs::AnalysisOptions& options);
-  void add_jobs();
   void add_jobs_keeping(CLI::App& jobs);
   void add_bench();
   void add_completion();
