@@ -173,7 +173,9 @@ std::string html_advice(const std::vector<jobs::Advice>& advice) {
     std::string items;
     std::size_t count = 0;
     for (const jobs::Advice& item : advice) {
-      if (item.audience != audience || ++count > kMostAdvice) continue;
+      if (item.audience != audience) continue;
+      ++count;
+      if (count > kMostAdvice) continue;
       const std::string who = item.who.empty() ? item.cluster : fmt::format("{}, user {}", item.cluster, item.who);
       items += fmt::format("<li><span class=\"tag\">{}</span><span class=\"tag\">{}</span><br>{}</li>\n",
                            markup_escaped(item.topic), markup_escaped(who), markup_escaped(item.text));

@@ -132,7 +132,7 @@ std::string scatter(const ResultTable& table, const std::string& cluster) {
   map.notes.assign(kRows, std::vector<std::string>(kColumns));
   for (int row = 0; row < kRows; ++row) {
     const int power = kRows - 1 - row;
-    map.rows.push_back(power % 4 == 0 ? short_number(std::pow(10.0, power / 2)) : "");
+    map.rows.push_back(power % 4 == 0 ? short_number(std::pow(10.0, 0.5 * power)) : "");
   }
   double most = 1;
   for (std::size_t row = 0; row < table.rows.size(); ++row) most = std::max(most, table.number(row, "jobs"));

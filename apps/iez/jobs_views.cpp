@@ -82,7 +82,7 @@ std::optional<jobs::Advice> stripe_advice(const jobs::UserView& view, std::size_
   const double own = view.sharing.number(row, "own_stripes");
   const std::string cluster = view.sharing.text(row, "cluster");
   std::size_t largest = view.jobs.rows.size();
-  for (std::size_t i = view.jobs.rows.size(); i-- > 0;) {
+  for (std::size_t i = 0; i < view.jobs.rows.size() && largest == view.jobs.rows.size(); ++i) {
     if (view.jobs.text(i, "cluster") == cluster) largest = i;
   }
   if (osts < 2 || largest == view.jobs.rows.size()) return std::nullopt;

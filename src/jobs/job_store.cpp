@@ -294,7 +294,8 @@ Result<std::vector<std::string>> JobStore::remove_before(std::int64_t before) {
     IEZ_TRY(const auto files, all_files(options_.path, table));
     for (const StoreFile& file : files) {
       const std::string name = fmt::format("{}/month={}", to_string(table), file.month);
-      if (month_start(*parse_month(file.month) + 1) > before) continue;
+      const auto month = parse_month(file.month);
+      if (!month || month_start(*month + 1) > before) continue;
       if (removed.empty() || removed.back() != name) removed.push_back(name);
       std::error_code error;
       fs::remove(file.path, error);

@@ -11,7 +11,9 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <system_error>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -68,11 +70,12 @@ std::optional<StoreFile> parse_name(std::string_view name) {
 Result<void> add_month(const fs::path& folder, const std::string& month, std::vector<StoreFile>& files) {
   const auto journal = read_journal(folder);
   std::error_code error;
-  const bool joined = journal && fs::exists(folder / journal->output, error);
+  std::vector<std::string> joined;
+  if (journal && fs::exists(folder / journal->output, error)) joined = journal->inputs;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
     const std::string name = entry->path().filename().string();
     auto file = parse_name(name);
-    if (!file || (joined && std::ranges::find(journal->inputs, name) != journal->inputs.end())) continue;
+    if (!file || std::ranges::find(joined, name) != joined.end()) continue;
     file->path = entry->path().string();
     file->month = month;
     std::error_code gone;

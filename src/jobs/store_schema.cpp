@@ -58,7 +58,8 @@ class Digest {
     unsigned filled = 0;
     for (const char c : value) {
       word = (word << 8U) | static_cast<unsigned char>(c);
-      if (++filled % 8 == 0) add(word);
+      ++filled;
+      if (filled % 8 == 0) add(word);
     }
     if (filled % 8 != 0) add(word);
   }

@@ -34,7 +34,6 @@ CONDITIONAL = {"iez-agent": AGENTS,
                             "ost_cost_before", "ost_cost_after", "oss_cost_before", "oss_cost_after", "notes", "now", "applications"},
                "iez-run": {"recorded", "files", "bytes_written", "planned", "unplanned", "placed", "accuracy", "given_up", "next_plan", "planner",
                            "next_files"},
-               "iez-jobs": {"received_bytes", "sent_bytes", "received", "sent"},  # no capture has LNet's
                "iez-layout": {"extension_size"}, "iez-serve": {"url", "samples", "requests", "state"}, "iez-db": {"store"}, "iez-repro": {"columns"}, "iez": {"time", "level", "message"}}
 SECTIONS = ("NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "OUTPUT", "FILES", "EXIT STATUS", "EXAMPLES", "SEE ALSO")
 
