@@ -101,12 +101,12 @@ class InSlurm(folder_case.FolderCase):
         self.addCleanup(subprocess.run, [IEZ, "lab", "down", "--dir", lab], capture_output=True, check=False, timeout=60)
         iez("lab", "up", "--dir", lab, "--oss", 1, "--osts", 2, "--clients", 2, "--ost-size", "256M", "--job-variable", "SLURM_JOB_ID")
         mounts = json.loads(iez("lab", "status", "--dir", lab, "--json"))
-        clients = {f"n{number + 1}": node for number, node in enumerate(n for n in mounts["nodes"] if n["kind"] == "client")}
+        clients = {f"n{number + 1}": node for number, node in enumerate(n for n in mounts["nodes"] if "mount" in n)}
         self.assertEqual(sorted(clients), ["n1", "n2"], mounts)
         roots = self.folder / "roots"
         roots.mkdir()
         for node, client in clients.items():
-            (roots / node).symlink_to(lab / "params" / client["name"])
+            (roots / node).symlink_to(client["params"])
             (roots / f"{node}-mount").symlink_to(client["mount"])
         sampled = self.folder / "sampled"
         agent = subprocess.Popen([IEZ, "agent", "--root", lab / "params/oss0", "--root", lab / "params/mds", "--samples", f"ipc://{self.folder}/s",
