@@ -65,7 +65,8 @@ class Case(unittest.TestCase):
         self.assertIn(message, result.stderr)
 
     def json(self, *arguments, **options):
-        return json.loads(self.ok(*arguments, "--json", "--store", self.store, **options))
+        command, *rest = arguments
+        return json.loads(self.ok(command, "--json", "--store", self.store, *rest, **options))
 
     def synth(self, *arguments):
         rows = self.ok("synth", *arguments)

@@ -143,7 +143,7 @@ JOBS = ("--json", "--store", pathlib.Path(SCRATCH.name) / "jobs")
 JOBS_ROWS = pathlib.Path(SCRATCH.name) / "jobs.csv"
 JSON_RUNS = {
     "iez-jobs": [("jobs", "ingest", JOBS_ROWS, *JOBS), ("jobs", "report", *JOBS), ("jobs", "show", "5000001", *JOBS),
-                 ("jobs", "user", "20000", *JOBS), ("jobs", "contention", "--at", "2018-06-12T05:30", *JOBS), ("jobs", "check", *JOBS),
+                 ("jobs", "user", "20020", *JOBS), ("jobs", "contention", "--at", "2018-06-12T05:30", *JOBS), ("jobs", "check", *JOBS),
                  ("jobs", "compact", *JOBS), ("jobs", "retain", "--months", "1", *JOBS),
                  ("jobs", "prolog", "--root", "lustre-2.17.0-before", "--state", JOBS_SPOOL / "state", "--job", "7"),
                  ("jobs", "epilog", "--root", "lustre-2.17.0-after", "--state", JOBS_SPOOL / "state", "--job", "7", "--nodes", "1", "--spool", JOBS_SPOOL / "spool"),
