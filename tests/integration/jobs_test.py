@@ -79,6 +79,15 @@ def table(document, analysis, name):
     return [dict(zip(found["columns"], row)) for row in found["rows"]]
 
 
+def rounded(value):
+    """A document without the last digits of its numbers: sums of several threads come in any order."""
+    if isinstance(value, float):
+        return float(f"{value:.9g}")
+    if isinstance(value, list):
+        return [rounded(item) for item in value]
+    return {key: rounded(item) for key, item in value.items()} if isinstance(value, dict) else value
+
+
 class Store(Case):
     def test_the_sums_of_a_report_are_those_of_the_generator(self):
         rows, added = self.synth("--like", "quartz", "--jobs", "5000", "--seed", "4")
@@ -93,12 +102,12 @@ class Store(Case):
 
     def test_the_same_rows_twice_change_nothing(self):
         rows, _ = self.synth("--series", "--jobs", "200")
-        before = self.json("report")
+        before = rounded(self.json("report"))
         again = self.json("ingest", input=rows, stdin=None)
         self.assertEqual((again["added"], again["known"]), (0, again["given"]))
         self.json("compact")
         self.assertEqual(self.json("ingest", input=rows, stdin=None)["added"], 0)
-        self.assertEqual(self.json("report"), before)
+        self.assertEqual(rounded(self.json("report")), before)
         self.assertEqual(self.json("check")["problems"], [])
 
     def test_ids_with_quotes_newlines_and_emoji(self):
