@@ -30,7 +30,8 @@ constexpr std::array kBenches{
     Bench{"collective",
           "collective MPI-IO of many processes, with libiez-mpi-*.so, against OMPIO, ROMIO, POSIX and a copy of memory",
           run_collective},
-    Bench{"jobs", "statistics of millions of jobs: the report against pandas, the store's speed and size, what sampling costs", run_jobs}};
+    Bench{"jobs", "statistics of millions of jobs: the report against pandas, the store's speed and size, what sampling costs",
+          run_jobs}};
 
 }  // namespace
 

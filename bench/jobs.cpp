@@ -90,7 +90,7 @@ class Filler {
 
   Result<void> add(const jobs::SynthOptions& options) {
     const jobs::RowVisitor sink{.job = [this](jobs::JobRow&& row) { return take(jobs_, jobs_csv_, std::move(row)); },
-                             .series = [this](jobs::SeriesRow&& row) { return take(series_, series_csv_, std::move(row)); }};
+                                .series = [this](jobs::SeriesRow&& row) { return take(series_, series_csv_, std::move(row)); }};
     IEZ_TRY(const jobs::SynthTruth truth, jobs::synthesise(options, sink));
     count_ += truth.jobs;
     rows_ += truth.series_rows;

@@ -87,7 +87,8 @@ void CommandLine::add_jobs() {
 
 void CommandLine::add_jobs_keeping(CLI::App& jobs) {
   CLI::App* const ingest = jobs.add_subcommand("ingest", "Adds rows to the store; the same rows twice change nothing");
-  ingest->add_option("FILE", jobs_ingest_.files, "Tables of rows, as `iez jobs synth` writes them, or a spool ('-' or none: stdin)")
+  ingest
+      ->add_option("FILE", jobs_ingest_.files, "Tables of rows, as `iez jobs synth` writes them, or a spool ('-' or none: stdin)")
       ->type_name("");
   ingest->add_flag("--anonymous", jobs_ingest_.anonymous, "A new store that keeps users as keyed hashes, from now on");
   add_jobs_store(*ingest, jobs_ingest_.common);

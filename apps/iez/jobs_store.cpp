@@ -217,13 +217,13 @@ Result<void> run_jobs_synth(const JobsSynthOptions& options, Context&) {
     return {};
   };
   const jobs::RowVisitor sink{.job = [&](jobs::JobRow&& row) -> Result<void> {
-                             jobs::append_csv(synth.series ? jobs_text : text, row);
-                             return flush(kPiece);
-                           },
-                           .series = [&](jobs::SeriesRow&& row) -> Result<void> {
-                             jobs::append_csv(text, row);
-                             return flush(kPiece);
-                           }};
+                                jobs::append_csv(synth.series ? jobs_text : text, row);
+                                return flush(kPiece);
+                              },
+                              .series = [&](jobs::SeriesRow&& row) -> Result<void> {
+                                jobs::append_csv(text, row);
+                                return flush(kPiece);
+                              }};
   IEZ_TRY(const jobs::SynthTruth truth, jobs::synthesise(synth, sink));
   if (synth.series) text += jobs::csv_heading(jobs::Table::jobs) + jobs_text;
   text += fmt::format("# sums: {} jobs, {} with I/O, {} that write, {:.0f} bytes read, {:.0f} bytes written, {} rows of series\n",

@@ -21,7 +21,8 @@ TEST(PageCharts, ABarForEachValueThatCanBeDrawn) {
   const BarChart chart{.title = "bars <b>",
                        .x_axis = "x",
                        .categories = {"one", "two", "three"},
-                       .series = {{.name = "a & b", .values = {1, 0, std::numeric_limits<double>::quiet_NaN()}}, {.name = "c", .values = {2, 3, 4}}}};
+                       .series = {{.name = "a & b", .values = {1, 0, std::numeric_limits<double>::quiet_NaN()}},
+                                  {.name = "c", .values = {2, 3, 4}}}};
   const std::string svg = to_svg(chart);
   EXPECT_EQ(count(svg, "<rect class=\"f0\""), 2U);  // one bar, one mark of the legend
   EXPECT_EQ(count(svg, "<rect class=\"f1\""), 4U);
@@ -31,7 +32,11 @@ TEST(PageCharts, ABarForEachValueThatCanBeDrawn) {
 }
 
 TEST(PageCharts, StackedBarsFillTheirSum) {
-  const BarChart chart{.title = "t", .x_axis = "x", .categories = {"one"}, .series = {{.name = "a", .values = {40}}, {.name = "b", .values = {60}}}, .stacked = true};
+  const BarChart chart{.title = "t",
+                       .x_axis = "x",
+                       .categories = {"one"},
+                       .series = {{.name = "a", .values = {40}}, {.name = "b", .values = {60}}},
+                       .stacked = true};
   // A frame of 216 pixels below the top at 40: 40 % and 60 % of it, one on the other.
   EXPECT_THAT(to_svg(chart), HasSubstr("y=\"169.60\" width=\"471.08\" height=\"86.40\""));
   EXPECT_THAT(to_svg(chart), HasSubstr("y=\"40.00\" width=\"471.08\" height=\"129.60\""));
@@ -39,11 +44,17 @@ TEST(PageCharts, StackedBarsFillTheirSum) {
 
 TEST(PageCharts, AChartOfNothingIsStillOne) {
   EXPECT_THAT(to_svg(BarChart{.title = "none", .x_axis = "x", .categories = {}, .series = {}}), HasSubstr("</svg>"));
-  EXPECT_THAT(to_svg(HeatMap{.title = "none", .x_axis = "x", .columns = {}, .rows = {}, .cells = {}, .notes = {}}), HasSubstr("</svg>"));
+  EXPECT_THAT(to_svg(HeatMap{.title = "none", .x_axis = "x", .columns = {}, .rows = {}, .cells = {}, .notes = {}}),
+              HasSubstr("</svg>"));
 }
 
 TEST(PageCharts, CellsOfAHeatMapHaveTheirHeatAndNote) {
-  const HeatMap map{.title = "t", .x_axis = "x", .columns = {"a", "b", "c"}, .rows = {"r"}, .cells = {{0.0, std::nullopt, 1.0}}, .notes = {{"cold", "", "hot <"}}};
+  const HeatMap map{.title = "t",
+                    .x_axis = "x",
+                    .columns = {"a", "b", "c"},
+                    .rows = {"r"},
+                    .cells = {{0.0, std::nullopt, 1.0}},
+                    .notes = {{"cold", "", "hot <"}}};
   const std::string svg = to_svg(map);
   EXPECT_EQ(count(svg, "<rect"), 2U);
   EXPECT_THAT(svg, HasSubstr("class=\"h0\""));

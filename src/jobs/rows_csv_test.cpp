@@ -17,13 +17,13 @@ struct Rows {
 Rows read(std::string_view text) {
   Rows rows;
   const RowVisitor sink{.job = [&](JobRow&& row) -> Result<void> {
-                       rows.jobs.push_back(std::move(row));
-                       return {};
-                     },
-                     .series = [&](SeriesRow&& row) -> Result<void> {
-                       rows.series.push_back(std::move(row));
-                       return {};
-                     }};
+                          rows.jobs.push_back(std::move(row));
+                          return {};
+                        },
+                        .series = [&](SeriesRow&& row) -> Result<void> {
+                          rows.series.push_back(std::move(row));
+                          return {};
+                        }};
   const auto stream = input::memory_stream(text);
   rows.report = read_rows(*stream, "test.csv", sink);
   return rows;

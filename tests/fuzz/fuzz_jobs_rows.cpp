@@ -1,5 +1,5 @@
-// Rows of jobs in CSV from anywhere: what is accepted can be kept, and survives being written and read again; ids of any bytes have one
-// form in the store.
+// Rows of jobs in CSV from anywhere: what is accepted can be kept, and survives being written and read again; ids of any bytes
+// have one form in the store.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -26,13 +26,13 @@ struct Rows {
 Rows read(std::string_view text) {
   Rows rows;
   const iez::jobs::RowVisitor sink{.job = [&](JobRow&& row) -> Result<void> {
-                                  rows.jobs.push_back(std::move(row));
-                                  return {};
-                                },
-                                .series = [&](SeriesRow&& row) -> Result<void> {
-                                  rows.series.push_back(std::move(row));
-                                  return {};
-                                }};
+                                     rows.jobs.push_back(std::move(row));
+                                     return {};
+                                   },
+                                   .series = [&](SeriesRow&& row) -> Result<void> {
+                                     rows.series.push_back(std::move(row));
+                                     return {};
+                                   }};
   const auto stream = iez::input::memory_stream(text);
   const auto report = iez::jobs::read_rows(*stream, "fuzz", sink);
   rows.whole = report.has_value();
