@@ -74,9 +74,14 @@ std::string bytes_text(double bytes) {
 }
 
 std::string count_text(double count) {
-  std::string digits = fmt::format("{:.0f}", std::abs(count));
-  for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
-  return (count < 0 ? "-" : "") + digits;
+  const std::string digits = fmt::format("{:.0f}", std::abs(count));
+  std::string text;
+  if (count < 0) text += '-';
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (i > 0 && (digits.size() - i) % 3 == 0) text += ',';
+    text += digits[i];
+  }
+  return text;
 }
 
 std::string percent_text(double share) {
