@@ -386,7 +386,10 @@ std::vector<std::pair<std::string, std::string>> report_csv(const jobs::Report& 
       for (std::size_t i = 0; i < table.table.columns.size(); ++i) text += (i == 0 ? "" : ",") + table.table.columns[i];
       text += '\n';
       for (const auto& row : table.table.rows) {
-        for (std::size_t i = 0; i < row.size(); ++i) text += (i == 0 ? "" : ",") + csv_cell(row[i]);
+        for (std::size_t i = 0; i < row.size(); ++i) {
+          if (i > 0) text += ',';
+          text += csv_cell(row[i]);
+        }
         text += '\n';
       }
       files.emplace_back(fmt::format("{}.{}.csv", answer.sql, table.name), std::move(text));

@@ -157,7 +157,10 @@ Result<void> run_jobs_user(const JobsUserOptions& options, Context& context) {
                           {"advice", advice_json(view.advice)}}));
   }
   std::string out;
-  for (std::size_t row = 0; row < view.summary.rows.size(); ++row) out += (row == 0 ? "" : "\n") + facts_text(view.summary, row);
+  for (std::size_t row = 0; row < view.summary.rows.size(); ++row) {
+    if (row > 0) out += '\n';
+    out += facts_text(view.summary, row);
+  }
   const bool header = !options.no_header;
   out += titled("The largest jobs", view.jobs, 0, header, context.terminal);
   out += "\nAdvice\n";
