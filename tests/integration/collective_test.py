@@ -184,6 +184,12 @@ class Oracle(Case):
             with self.subTest(ranks=ranks):
                 self.oracle("openmpi", ranks, rounds, kinds, seed=seed, with_library=True, hints="iez_mode=collective")
 
+    def test_threads(self):
+        """Two threads of each process at a time, on files of their own."""
+        self.require_service("openmpi")
+        kinds = ",".join(["all", *(f"-{kind}" for kind in NOT_OURS if kind != "threads")])
+        self.oracle("openmpi", 2, 20, kinds, seed=77, with_library=True, hints="iez_mode=collective")
+
     def test_switched_off(self):
         for flavour, io in variants():
             if library(flavour):
