@@ -121,10 +121,7 @@ std::string summary(const CollectiveCase& asked, const Explanation& answer) {
 // One file or logs, by the number of OSTs that hint iez_osts tells; none without it, or for reads.
 Result<std::optional<contention::LogChoice>> logs_or_file(const CollectiveCase& asked) {
   if (asked.hints.osts == 0 || !asked.pattern.write) return std::nullopt;
-  std::uint32_t stripes = 1;
-  for (const collective::StripedRange& range : asked.layout.ranges) {
-    if (asked.layout.striped) stripes = std::max(stripes, static_cast<std::uint32_t>(range.osts.size()));
-  }
+  const std::uint32_t stripes = asked.layout.striped ? collective::widest(asked.layout) : 1;
   IEZ_TRY(contention::LogChoice choice, contention::log_pays(contention::machine_like_lscratchc(asked.hints.osts), {},
                                                              {.ranks = asked.machine.ranks,
                                                               .nodes = asked.machine.nodes,

@@ -125,13 +125,9 @@ bool logs_pay(const TeamComm& team, const std::string& path, const collective::H
   if (hints.osts == 0) return false;
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   const collective::FileLayout layout = file ? layout_of_file(file.get()) : collective::FileLayout{};
-  std::uint32_t stripes = 1;
-  for (const collective::StripedRange& range : layout.ranges) {
-    stripes = std::max(stripes, static_cast<std::uint32_t>(range.osts.size()));
-  }
   const contention::LogQuestion question{.ranks = team.size(),
                                          .nodes = std::max<std::size_t>(1, team.nodes().size()),
-                                         .stripes = std::min(stripes, hints.osts),
+                                         .stripes = std::min(collective::widest(layout), hints.osts),
                                          .shared_share = 1,  // it would be collected
                                          .flatten_at_close = !hints.flatten_later};
   const auto choice = contention::log_pays(contention::machine_like_lscratchc(hints.osts), {}, question);

@@ -160,8 +160,7 @@ bool allows(const OpenFile& open, const Call& call) {
 }
 
 bool fits(const OpenFile& open, const Call& call) {
-  return !open.left && (open.mode & MPI_MODE_SEQUENTIAL) == 0 &&
-         ((call.write ? MPI_MODE_RDONLY : MPI_MODE_WRONLY) & open.mode) == 0;
+  return !open.left && (open.mode & MPI_MODE_SEQUENTIAL) == 0 && allows(open, call);
 }
 
 // Where each rank's part of an ordered call begins, and where all end, in etypes.

@@ -15,18 +15,6 @@ std::uint32_t cpus(const Machine& machine) {
   return at_least_one(std::uint64_t{at_least_one(machine.nodes)} * at_least_one(machine.cpus_per_node));
 }
 
-std::uint32_t distinct(std::vector<std::uint32_t> osts) {
-  std::ranges::sort(osts);
-  return static_cast<std::uint32_t>(std::ranges::unique(osts).begin() - osts.begin());
-}
-
-// Of the component with most OSTs.
-std::uint32_t widest(const FileLayout& layout) {
-  std::uint32_t osts = 1;
-  for (const StripedRange& range : layout.ranges) osts = std::max(osts, distinct(range.osts));
-  return osts;
-}
-
 std::int64_t largest_stripe(const FileLayout& layout) {
   std::int64_t stripe = 1;
   for (const StripedRange& range : layout.ranges) stripe = std::max(stripe, range.stripe_size);

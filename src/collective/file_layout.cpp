@@ -93,4 +93,14 @@ FileLayout imagined_layout(std::int64_t stripe_size, std::uint32_t stripes) {
   return {.ranges = {std::move(range)}};
 }
 
+std::uint32_t widest(const FileLayout& layout) {
+  std::size_t osts = 1;
+  for (const StripedRange& range : layout.ranges) {
+    std::vector<std::uint32_t> distinct = range.osts;
+    std::ranges::sort(distinct);
+    osts = std::max<std::size_t>(osts, static_cast<std::size_t>(std::ranges::unique(distinct).begin() - distinct.begin()));
+  }
+  return static_cast<std::uint32_t>(osts);
+}
+
 }  // namespace iez::collective

@@ -47,4 +47,7 @@ std::optional<FileLayout> striped_layout(const model::Layout& layout);
 // For other file systems. Numbers below 1 become 1, and a stripe has at least 4 KiB and at most 1 GiB.
 FileLayout imagined_layout(std::int64_t stripe_size, std::uint32_t stripes);
 
+// OSTs of the component that has most; at least 1.
+std::uint32_t widest(const FileLayout& layout);
+
 }  // namespace iez::collective

@@ -108,5 +108,11 @@ TEST(FileLayout, Imagined) {
   EXPECT_EQ(imagined_layout(kLargest, 1).ranges[0].stripe_size, 1 << 30);
 }
 
+TEST(FileLayout, TheWidestComponentCountsOstsNotObjects) {
+  EXPECT_EQ(widest({}), 1U);
+  EXPECT_EQ(widest({.ranges = {{.stripe_size = 1, .osts = {4}}, {.stripe_size = 1, .osts = {1, 2, 1, 2, 9}}}, .striped = true}),
+            3U);
+}
+
 }  // namespace
 }  // namespace iez::collective

@@ -19,19 +19,42 @@ namespace iez::jobs {
 namespace {
 
 // What we call of the library. A list, so that a name is written once.
-#define IEZ_DUCK_CALLS(X)                                                                                                       \
-  X(duckdb_create_config)                                                                                                       \
-  X(duckdb_set_config)                                                                                                          \
-  X(duckdb_destroy_config)                                                                                                      \
-  X(duckdb_open_ext) X(duckdb_close) X(duckdb_connect) X(duckdb_disconnect) X(duckdb_free) X(duckdb_query)                      \
-      X(duckdb_destroy_result) X(duckdb_result_error) X(duckdb_column_count) X(duckdb_column_name) X(duckdb_column_type)        \
-          X(duckdb_fetch_chunk) X(duckdb_destroy_data_chunk) X(duckdb_data_chunk_get_size) X(duckdb_data_chunk_get_vector)      \
-              X(duckdb_vector_get_data) X(duckdb_vector_get_validity) X(duckdb_validity_row_is_valid) X(duckdb_appender_create) \
-                  X(duckdb_appender_error) X(duckdb_append_data_chunk) X(duckdb_appender_close) X(duckdb_appender_destroy)      \
-                      X(duckdb_create_data_chunk) X(duckdb_create_logical_type) X(duckdb_destroy_logical_type)                  \
-                          X(duckdb_data_chunk_reset) X(duckdb_data_chunk_set_size) X(duckdb_vector_size)                        \
-                              X(duckdb_vector_assign_string_element_len) X(duckdb_vector_ensure_validity_writable)              \
-                                  X(duckdb_validity_set_row_invalid)
+#define IEZ_DUCK_CALLS(X)                    \
+  X(duckdb_create_config)                    \
+  X(duckdb_set_config)                       \
+  X(duckdb_destroy_config)                   \
+  X(duckdb_open_ext)                         \
+  X(duckdb_close)                            \
+  X(duckdb_connect)                          \
+  X(duckdb_disconnect)                       \
+  X(duckdb_free)                             \
+  X(duckdb_query)                            \
+  X(duckdb_destroy_result)                   \
+  X(duckdb_result_error)                     \
+  X(duckdb_column_count)                     \
+  X(duckdb_column_name)                      \
+  X(duckdb_column_type)                      \
+  X(duckdb_fetch_chunk)                      \
+  X(duckdb_destroy_data_chunk)               \
+  X(duckdb_data_chunk_get_size)              \
+  X(duckdb_data_chunk_get_vector)            \
+  X(duckdb_vector_get_data)                  \
+  X(duckdb_vector_get_validity)              \
+  X(duckdb_validity_row_is_valid)            \
+  X(duckdb_appender_create)                  \
+  X(duckdb_appender_error)                   \
+  X(duckdb_append_data_chunk)                \
+  X(duckdb_appender_close)                   \
+  X(duckdb_appender_destroy)                 \
+  X(duckdb_create_data_chunk)                \
+  X(duckdb_create_logical_type)              \
+  X(duckdb_destroy_logical_type)             \
+  X(duckdb_data_chunk_reset)                 \
+  X(duckdb_data_chunk_set_size)              \
+  X(duckdb_vector_size)                      \
+  X(duckdb_vector_assign_string_element_len) \
+  X(duckdb_vector_ensure_validity_writable)  \
+  X(duckdb_validity_set_row_invalid)
 
 struct Calls {
 #define IEZ_DUCK_MEMBER(name) decltype(&::name) name = nullptr;

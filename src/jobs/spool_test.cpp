@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "base/rng.hpp"
+#include "jobs/spool_test_support.hpp"
 #include "lustre/tree_test_support.hpp"
 
 namespace iez::jobs {
@@ -66,23 +67,6 @@ NodeReport any_report(Rng& rng) {
   if (rng.chance(0.5)) report.memory = 5;
   return report;
 }
-
-struct Everything {
-  std::vector<JobRow> jobs;
-  std::vector<SeriesRow> series;
-  std::vector<NodeReport> reports;
-  std::vector<CollectedMark> marks;
-
-  SpoolVisitor visitor() {
-    const auto into = [](auto& to) {
-      return [&to](auto rows) {
-        to.insert(to.end(), rows.begin(), rows.end());
-        return Result<void>{};
-      };
-    };
-    return {.jobs = into(jobs), .series = into(series), .reports = into(reports), .marks = into(marks)};
-  }
-};
 
 class SpoolTest : public testing::Test {
  protected:

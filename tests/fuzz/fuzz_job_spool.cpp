@@ -1,42 +1,14 @@
 // Spool files from anywhere: what is read survives being written and read again; no byte is counted twice or forgotten.
 #include <cstddef>
 #include <cstdint>
-#include <span>
-#include <string>
 #include <string_view>
-#include <vector>
 
-#include "base/result.hpp"
 #include "input/byte_stream.hpp"
-#include "jobs/spool.hpp"
+#include "jobs/spool_test_support.hpp"
 
 namespace {
 
 using namespace iez::jobs;
-
-struct Everything {
-  std::vector<JobRow> jobs;
-  std::vector<SeriesRow> series;
-  std::vector<NodeReport> reports;
-  std::vector<CollectedMark> marks;
-
-  SpoolVisitor visitor() {
-    const auto into = [](auto& to) {
-      return [&to](auto rows) {
-        to.insert(to.end(), rows.begin(), rows.end());
-        return iez::Result<void>{};
-      };
-    };
-    return {.jobs = into(jobs), .series = into(series), .reports = into(reports), .marks = into(marks)};
-  }
-
-  std::string frames() const {
-    return to_frames(std::span<const JobRow>(jobs)) + to_frames(std::span<const SeriesRow>(series)) +
-           to_frames(std::span<const NodeReport>(reports)) + to_frames(std::span<const CollectedMark>(marks));
-  }
-
-  bool operator==(const Everything&) const = default;
-};
 
 SpoolSummary read_all(std::string_view bytes, Everything& into) {
   const auto stream = iez::input::memory_stream(bytes);
