@@ -29,14 +29,17 @@ constexpr double kUnbalanced = 1.2;  // OSTCost by default, from which on it is 
 constexpr double kRounding = 0.0005;
 constexpr double kEqual = 0.01;  // OSTCosts that are so near
 
-Result<json> demo(const Settings& settings, const std::string& folder, const std::string& only = {}) {
+constexpr int kRepeat = 2;
+constexpr int kRepeatAgain = 4;
+
+Result<json> demo(const Settings& settings, const std::string& folder, int repeat, const std::string& only = {}) {
   std::vector<std::string> command{settings.program, "demo", "--json", "--out", folder};
   if (!only.empty()) command.insert(command.end(), {"--case", only});
   if (settings.quick) {
     command.emplace_back("--quick");
   } else {
     // Slow OSTs: with the usual ones it is two cores that are measured, not the placement.
-    command.insert(command.end(), {"--repeat", "2", "--rate", "8MB/s"});
+    command.insert(command.end(), {"--repeat", std::to_string(repeat), "--rate", "8MB/s"});
   }
   IEZ_TRY(const std::string output, output_of(std::move(command), kLongest));
   json told = json::parse(output, nullptr, false);
@@ -44,8 +47,9 @@ Result<json> demo(const Settings& settings, const std::string& folder, const std
   return told;
 }
 
-// Where both ways leave the OSTs equally balanced, both rates are the same but for what else the machine did meanwhile: of a case
-// that seems to have lost by that, both are measured again, and the mean of both measures counts.
+// Where both ways leave the OSTs equally balanced, both rates are the same but for what else the machine did meanwhile: an OST
+// that waits for a process that waits for a processor loses up to 3 %. Of a case that seems to have lost by that, both ways are
+// measured more often, and of each the best repetition counts, as it does before.
 Result<void> measure_again(const Settings& settings, json& cases) {
   for (json& about : cases) {
     const double placed = about["iez"]["ost_cost"].get<double>();
@@ -54,11 +58,11 @@ Result<void> measure_again(const Settings& settings, json& cases) {
     const auto id = about["case"].get<std::string>();
     settings.progress(fmt::format("{} once more", id));
     IEZ_TRY(const TemporaryFolder folder, TemporaryFolder::make());
-    IEZ_TRY(const json again, demo(settings, folder.path(), id));
+    IEZ_TRY(const json again, demo(settings, folder.path(), kRepeatAgain, id));
     for (const std::string what : {"write", "read"}) {
       const std::string rate = what + "_mb_s";
       for (const char* const way : {"default", "iez"}) {
-        about[way][rate] = (about[way][rate].get<double>() + again["cases"].at(0).at(way).at(rate).get<double>()) / 2;
+        about[way][rate] = std::max(about[way][rate].get<double>(), again["cases"].at(0).at(way).at(rate).get<double>());
       }
       about[what + "_gain"] = about["iez"][rate].get<double>() / about["default"][rate].get<double>();
     }
@@ -134,7 +138,7 @@ Result<void> add_costs(const Settings& settings, std::vector<Figure>& figures) {
 Result<std::vector<Figure>> run_loop(const Settings& settings) {
   IEZ_TRY(const TemporaryFolder folder, TemporaryFolder::make());
   settings.progress("the demo on a lab: every case by default, then placed");
-  IEZ_TRY(json told, demo(settings, folder.path()));
+  IEZ_TRY(json told, demo(settings, folder.path(), kRepeat));
   if (!settings.quick) IEZ_CHECK(measure_again(settings, told["cases"]));
   std::vector<Figure> figures;
   for (const json& about : told["cases"]) {

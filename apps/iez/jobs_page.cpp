@@ -116,7 +116,16 @@ Totals totals_of(const jobs::Report& report) {
     totals.clusters += (row == 0 ? "" : ", ") + summary.text(row, "cluster");
   }
   const jobs::ResultTable& series = report.summary["series"];
-  for (std::size_t row = 0; row < series.rows.size(); ++row) totals.series += series.number(row, "rows");
+  for (std::size_t row = 0; row < series.rows.size(); ++row) {
+    totals.series += series.number(row, "rows");
+    if (!summary.rows.empty()) continue;
+    // Servers alone told something.
+    totals.read += series.number(row, "read_bytes");
+    totals.written += series.number(row, "write_bytes");
+    totals.first = row == 0 ? series.integer(row, "first") : std::min(totals.first, series.integer(row, "first"));
+    totals.last = std::max(totals.last, series.integer(row, "last"));
+    totals.clusters += (row == 0 ? "" : ", ") + series.text(row, "cluster");
+  }
   return totals;
 }
 
@@ -135,9 +144,13 @@ std::string html_head(const jobs::Report& report) {
       "system</title>\n";
   out += fmt::format("<style>\n{}{}{}</style>\n</head>\n<body>\n", kStyle, line_chart_style(), page_chart_style());
   out += "<h1>What jobs do to the file system</h1>\n";
-  out += fmt::format("<p class=\"quiet\">{}; jobs that started from {} to {} (UTC); days and hours in {}.</p>\n",
-                     markup_escaped(totals.clusters.empty() ? "no cluster" : totals.clusters), time_text(totals.first),
-                     time_text(totals.last), markup_escaped(report.time_zone));
+  const std::string range = totals.last == 0
+                                ? std::string("nothing in this range")
+                                : fmt::format("{} from {} to {} (UTC)", totals.jobs > 0 ? "jobs that started" : "samples",
+                                              time_text(totals.first), time_text(totals.last));
+  out += fmt::format("<p class=\"quiet\">{}; {}; days and hours in {}.</p>\n",
+                     markup_escaped(totals.clusters.empty() ? "no cluster" : totals.clusters), range,
+                     markup_escaped(report.time_zone));
   if (report.synthetic) out += fmt::format("<p class=\"banner\">{}</p>\n", markup_escaped(kSynthetic));
   out += "<div class=\"cards\">\n" + card(jobs::count_text(totals.jobs), "jobs") + card(jobs::count_text(totals.users), "users") +
          card(jobs::bytes_text(totals.read), "read") + card(jobs::bytes_text(totals.written), "written") +

@@ -290,9 +290,12 @@ std::vector<std::string> contention_plots(const jobs::Answer& answer) {
     hours.keys.push_back(hour);
     hours.labels.push_back(fmt::format("{:02}", hour));
   }
-  BarChart bytes = by_category(answer["hours"], "hour", "share_of_bytes", hours.keys, hours.labels, 100);
-  bytes.title = "Bytes by the hour of the start (% of all)";
+  const bool by_jobs = !answer["hours"].rows.empty();
+  BarChart bytes =
+      by_category(answer[by_jobs ? "hours" : "server_hours"], "hour", "share_of_bytes", hours.keys, hours.labels, 100);
+  bytes.title = by_jobs ? "Bytes by the hour of the start (% of all)" : "Bytes by the hour (% of all)";
   bytes.x_axis = "hour of the day";
+  if (!by_jobs) return {to_svg(bytes)};
   BarChart time = by_category(answer["hours"], "hour", "io_time", hours.keys, hours.labels, 100);
   time.title = "I/O time of similar runs (% of the longest)";
   time.x_axis = "hour of the start";

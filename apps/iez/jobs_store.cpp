@@ -193,11 +193,16 @@ Result<void> run_jobs_ingest(const JobsIngestOptions& options, Context& context)
   report_problems(problems, context);
   const std::uint64_t skipped = problems.skipped;
   if (options.common.json) {
-    return print(
-        to_line({{"store", path}, {"given", added.given}, {"added", added.added}, {"known", added.known}, {"skipped", skipped}}));
+    return print(to_line({{"store", path},
+                          {"given", added.given},
+                          {"added", added.added},
+                          {"amended", added.amended},
+                          {"known", added.known},
+                          {"skipped", skipped}}));
   }
-  return print(fmt::format("{} rows: {} added, {} known already, {} not usable; in {}\n", added.given + skipped, added.added,
-                           added.known, skipped, path));
+  const std::string amended = added.amended > 0 ? fmt::format("{} amended, ", added.amended) : std::string{};
+  return print(fmt::format("{} rows: {} added, {}{} known already, {} not usable; in {}\n", added.given + skipped, added.added,
+                           amended, added.known, skipped, path));
 }
 
 Result<void> run_jobs_synth(const JobsSynthOptions& options, Context&) {

@@ -564,6 +564,32 @@ TEST_F(AnalysisTest, Contention) {
   }
 }
 
+// A server's own count of an hour wins over the sum of its jobs, and is no job.
+TEST_F(AnalysisTest, ServersThatTellNoJobsApart) {
+  series_ = {series_row("1", kStart + 60, 5), series_row("1", kStart + 7200, 30), series_row("", kStart + 60, 10),
+             series_row("", kStart + 120, 20), series_row("", kStart + 60, 40, "fs-OST0001")};
+  SeriesRow mdt = series_row("", kStart + 60, 0, "fs-MDT0000");
+  mdt.metadata = {.open = 7, .close = 5};
+  series_.push_back(mdt);
+  keep();
+  JobReader reader = must(JobReader::open({.path = store()}));
+  const Report report = must(make_report(reader, {.path = store()}, {}, [](std::string_view) {}));
+  EXPECT_EQ(report.summary["series"].integer(0, "rows"), 6);
+  EXPECT_EQ(report.summary["series"].integer(0, "jobs"), 1);
+  const ResultTable& hours = report.sections[8].answer["server_hours"];
+  ASSERT_EQ(hours.rows.size(), 2U);
+  EXPECT_EQ(hours.number(0, "write_bytes"), 70);
+  EXPECT_EQ(hours.number(1, "write_bytes"), 30);
+  EXPECT_DOUBLE_EQ(hours.number(0, "share_of_bytes"), 0.7);
+  EXPECT_THAT(report.sections[8].finding, testing::HasSubstr("the servers move the most at 00 h and 02 h (70"));
+  const ResultTable& mdts = report.sections[4].answer["mdts"];
+  ASSERT_EQ(mdts.rows.size(), 1U);
+  EXPECT_EQ(mdts.integer(0, "opens"), 7);
+  EXPECT_EQ(mdts.integer(0, "jobs"), 0);
+  // Runs and bursts are of jobs.
+  EXPECT_EQ(must(reader.duck().query("SELECT count(*) AS n FROM runs")).integer(0, "n"), 1);
+}
+
 TEST_F(AnalysisTest, AdviceAndItsEvidence) {
   SCOPED_TRACE(seed_);
   random();

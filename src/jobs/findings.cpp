@@ -232,23 +232,41 @@ std::string slow_hours(const ResultTable& table, const std::string& cluster, std
                      percent_text(time[0] / runs[0]), percent_text(time[1] / runs[1]));
 }
 
-std::string contention_finding(const Answer& answer) {
-  const ResultTable& table = answer["hours"];
+// The two rows of a cluster with the largest shares of bytes, the larger first; twice the same if there is one alone.
+std::pair<std::size_t, std::size_t> busiest_hours(const ResultTable& table, const std::string& cluster) {
+  std::vector<std::size_t> rows;
+  for (std::size_t row = 0; row < table.rows.size(); ++row) {
+    if (table.text(row, "cluster") == cluster) rows.push_back(row);
+  }
+  std::ranges::sort(rows, std::greater{}, [&](std::size_t row) { return table.number(row, "share_of_bytes"); });
+  return {rows.front(), rows.size() > 1 ? rows[1] : rows.front()};
+}
+
+// Of clusters whose servers told no jobs apart.
+std::string server_hours_finding(const ResultTable& table) {
   std::vector<std::string> parts;
   for (const std::string& cluster : clusters_of(table)) {
-    std::vector<std::size_t> rows;
-    for (std::size_t row = 0; row < table.rows.size(); ++row) {
-      if (table.text(row, "cluster") == cluster) rows.push_back(row);
-    }
-    std::ranges::sort(rows, std::greater{}, [&](std::size_t row) { return table.number(row, "bytes"); });
-    const std::size_t first = rows.front();
-    const std::size_t second = rows.size() > 1 ? rows[1] : first;
+    const auto [first, second] = busiest_hours(table, cluster);
+    parts.push_back(fmt::format("{}, the servers move the most at {:02} h and {:02} h ({} and {} of all bytes)", on(cluster),
+                                table.integer(first, "hour"), table.integer(second, "hour"),
+                                percent_text(table.number(first, "share_of_bytes")),
+                                percent_text(table.number(second, "share_of_bytes"))));
+  }
+  return parts.empty() ? std::string(kNoJobs) : joined(parts, ".");
+}
+
+std::string contention_finding(const Answer& answer) {
+  const ResultTable& table = answer["hours"];
+  if (table.rows.empty()) return server_hours_finding(answer["server_hours"]);
+  std::vector<std::string> parts;
+  for (const std::string& cluster : clusters_of(table)) {
+    const auto [first, second] = busiest_hours(table, cluster);
     parts.push_back(fmt::format("{}, jobs that start at {:02} h and {:02} h move the most ({} and {} of all bytes){}",
                                 on(cluster), table.integer(first, "hour"), table.integer(second, "hour"),
                                 percent_text(table.number(first, "share_of_bytes")),
                                 percent_text(table.number(second, "share_of_bytes")), slow_hours(table, cluster, first, second)));
   }
-  return parts.empty() ? std::string(kNoJobs) : joined(parts, ".");
+  return joined(parts, ".");
 }
 
 }  // namespace

@@ -11,12 +11,6 @@ namespace iez::jobs {
 
 namespace {
 
-std::string list_of(const std::vector<StoreFile>& files) {
-  std::string out = "[";
-  for (const StoreFile& file : files) out += fmt::format("{}{}", out.size() == 1 ? "" : ", ", sql_text(file.path));
-  return out + "]";
-}
-
 std::string condition(Table table, const JobReader::Options& options) {
   std::string out = "true";
   const std::string_view time = time_of(table);
@@ -33,13 +27,12 @@ std::string local_time(Table table, const JobReader::Options& options) {
   return fmt::format("timezone({}, timezone('UTC', {}))", sql_text(options.time_zone), time);
 }
 
-Result<void> make_view(Duck& duck, Table table, const std::vector<StoreFile>& files, const JobReader::Options& options) {
+Result<void> make_view(Duck& duck, std::string_view name, Table table, const std::vector<StoreFile>& files,
+                       const JobReader::Options& options, std::string_view which) {
   const std::string local = fmt::format("local_{}", time_of(table));
-  if (files.empty()) {
-    return duck.run(fmt::format("CREATE TABLE {}({}, {} TIMESTAMP)", to_string(table), column_types(table), local));
-  }
-  return duck.run(fmt::format("CREATE VIEW {} AS SELECT *, {} AS {} FROM read_parquet({}, hive_partitioning=false) WHERE {}",
-                              to_string(table), local_time(table, options), local, list_of(files), condition(table, options)));
+  if (files.empty()) return duck.run(fmt::format("CREATE TABLE {}({}, {} TIMESTAMP)", name, column_types(table), local));
+  return duck.run(fmt::format("CREATE VIEW {} AS SELECT *, {} AS {} FROM {} WHERE {}{}", name, local_time(table, options), local,
+                              sql_rows(files), condition(table, options), which));
 }
 
 Result<void> check_zone(Duck& duck, const std::string& zone) {
@@ -70,7 +63,12 @@ Result<JobReader> JobReader::open(const Options& options) {
   if (auto hash = UserHash::load(fmt::format("{}/{}", options.path, kKeyName))) reader.hash_ = *std::move(hash);
   for (const Table table : {Table::jobs, Table::series}) {
     IEZ_TRY(const auto files, files_of(options.path, table, options.range));
-    IEZ_CHECK(make_view(reader.duck_, table, files, options));
+    if (table == Table::jobs) {
+      IEZ_CHECK(make_view(reader.duck_, "jobs", table, files, options, ""));
+    } else {
+      IEZ_CHECK(make_view(reader.duck_, "series", table, files, options, " AND job <> ''"));
+      IEZ_CHECK(make_view(reader.duck_, "totals", table, files, options, " AND job = ''"));
+    }
     reader.files_ += files.size();
     for (const StoreFile& file : files) reader.bytes_ += file.bytes;
   }
@@ -82,22 +80,17 @@ namespace {
 // Reads every value of a file; gives its rows.
 Result<std::int64_t> read_all(Duck& duck, Table table, const std::string& path) {
   IEZ_CHECK(check_ends(path));
-  std::string columns;
-  for (const DuckColumn& column : columns_of(table)) columns += fmt::format("{}{}", columns.empty() ? "" : ", ", column.name);
-  const auto rows = duck.query(
-      fmt::format("SELECT count(*) AS n, bit_xor(hash({})) % 2 = 0 AS read FROM read_parquet({}, hive_partitioning=false)",
-                  columns, sql_text(path)));
+  const auto rows = duck.query(fmt::format("SELECT count(*) AS n, bit_xor(hash({})) % 2 = 0 AS read FROM {}", column_names(table),
+                                           sql_rows({{.path = path, .month = {}}})));
   if (!rows) return with_context(rows.error(), path);
   return rows->integer(0, "n");
 }
 
 Result<std::int64_t> repeated_keys(Duck& duck, Table table, const std::vector<StoreFile>& files) {
   if (files.empty()) return std::int64_t{0};
-  IEZ_TRY(
-      const ResultTable repeated,
-      duck.query(fmt::format(
-          "SELECT count(*) AS n FROM (SELECT 1 FROM read_parquet({}, hive_partitioning=false) GROUP BY {} HAVING count(*) > 1)",
-          list_of(files), key_of(table))));
+  IEZ_TRY(const ResultTable repeated,
+          duck.query(fmt::format("SELECT count(*) AS n FROM (SELECT 1 FROM {} GROUP BY {} HAVING count(*) > 1)", sql_rows(files),
+                                 key_of(table))));
   return repeated.integer(0, "n");
 }
 

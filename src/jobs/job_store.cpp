@@ -20,18 +20,6 @@ namespace {
 
 constexpr std::size_t kManyFiles = 96;  // of a month: they are joined while nobody reads
 
-std::string names_of(Table table) {
-  std::string out;
-  for (const DuckColumn& column : columns_of(table)) out += fmt::format("{}{}", out.empty() ? "" : ", ", column.name);
-  return out;
-}
-
-std::string list_of(const std::vector<StoreFile>& files) {
-  std::string out = "[";
-  for (const StoreFile& file : files) out += fmt::format("{}{}", out.size() == 1 ? "" : ", ", sql_text(file.path));
-  return out + "]";
-}
-
 // k.cluster = batch.cluster AND ...
 std::string same_key(Table table) {
   if (table == Table::jobs) return "k.cluster = batch.cluster AND k.job = batch.job AND k.started = batch.started";
@@ -93,6 +81,7 @@ Result<std::optional<UserHash>> user_hash(const JobStore::Options& options) {
 void Added::merge(const Added& other) {
   given += other.given;
   added += other.added;
+  amended += other.amended;
   known += other.known;
   rejected.merge(other.rejected);
 }
@@ -125,6 +114,12 @@ struct JobStore::Batch {
   std::int64_t number_ = 0;
   std::int64_t from_ = 0;
   std::int64_t to_ = 0;
+};
+
+// Of one month of a batch.
+struct JobStore::Written {
+  std::uint64_t added = 0;
+  std::uint64_t amended = 0;
 };
 
 JobStore::JobStore(Options options, Duck duck, std::optional<UserHash> hash)
@@ -160,13 +155,13 @@ Result<std::uint64_t> JobStore::copy(Table table, const std::string& select, con
   return static_cast<std::uint64_t>(rows);
 }
 
-Result<std::uint64_t> JobStore::write_month(Table table, const Batch& batch, std::int64_t month) {
+Result<JobStore::Written> JobStore::write_month(Table table, const Batch& batch, std::int64_t month) {
   const Batch::Month& part = batch.months.at(month);
   const std::string folder = month_folder(options_.path, table, month);
   const std::string name = file_name(part.first, part.last, part.digest);
   std::error_code error;
   // The very rows were given before.
-  if (std::filesystem::exists(fmt::format("{}/{}", folder, name), error)) return std::uint64_t{0};
+  if (std::filesystem::exists(fmt::format("{}/{}", folder, name), error)) return Written{};
   IEZ_TRY(std::vector<StoreFile> files, all_files(options_.path, table));
   std::erase_if(files, [&](const StoreFile& file) {
     return file.month != month_name(month) || file.last < part.first || file.first > part.last;
@@ -174,13 +169,40 @@ Result<std::uint64_t> JobStore::write_month(Table table, const Batch& batch, std
   for (const StoreFile& file : files) IEZ_CHECK(check_ends(file.path));
   std::string where = fmt::format("WHERE month = {}", month);
   if (!files.empty()) {
-    where += fmt::format(" AND NOT EXISTS (SELECT 1 FROM read_parquet({}, hive_partitioning=false) k WHERE {})", list_of(files),
-                         same_key(table));
+    if (table == Table::jobs) {
+      IEZ_TRY(
+          const ResultTable less,
+          duck_.query(fmt::format("SELECT count(*) AS n FROM {} k WHERE EXISTS (SELECT 1 FROM batch WHERE month = {} AND {} AND "
+                                  "batch.nodes - batch.silent_nodes > k.nodes - k.silent_nodes)",
+                                  sql_rows(files), month, same_key(table))));
+      const auto amended = static_cast<std::uint64_t>(less.integer(0, "n"));
+      if (amended > 0) return amend_month(batch, month, files, amended);
+    }
+    where += fmt::format(" AND NOT EXISTS (SELECT 1 FROM {} k WHERE {})", sql_rows(files), same_key(table));
   }
   if (batch.repeats) {
-    where += fmt::format(" QUALIFY row_number() OVER (PARTITION BY {} ORDER BY rowid) = 1", key_of(table));
+    where += fmt::format(" QUALIFY row_number() OVER (PARTITION BY {} ORDER BY {}rowid) = 1", key_of(table),
+                         table == Table::jobs ? "nodes - silent_nodes DESC, " : "");
   }
-  return copy(table, fmt::format("SELECT {} FROM batch {} ORDER BY {}", names_of(table), where, sort_of(table)), folder, name);
+  IEZ_TRY(
+      const std::uint64_t added,
+      copy(table, fmt::format("SELECT {} FROM batch {} ORDER BY {}", column_names(table), where, sort_of(table)), folder, name));
+  return Written{.added = added};
+}
+
+// The files that the batch reaches into, and the batch, become one file.
+Result<JobStore::Written> JobStore::amend_month(const Batch& batch, std::int64_t month, const std::vector<StoreFile>& files,
+                                                std::uint64_t amended) {
+  const Batch::Month& part = batch.months.at(month);
+  IEZ_TRY(const ResultTable before, duck_.query(fmt::format("SELECT count(*) AS n FROM {}", sql_rows(files))));
+  const std::string select = fmt::format(
+      "SELECT {0} FROM (SELECT {0}, -1 AS given FROM {1} UNION ALL SELECT {0}, rowid FROM batch WHERE month = {2}) "
+      "QUALIFY row_number() OVER (PARTITION BY {3} ORDER BY nodes - silent_nodes DESC, given) = 1 ORDER BY {4}",
+      column_names(Table::jobs), sql_rows(files), month, key_of(Table::jobs), sort_of(Table::jobs));
+  IEZ_TRY(const auto readers, lock_file(fmt::format("{}/{}", options_.path, kReadersName), Lock::exclusive, true));
+  IEZ_TRY(const std::uint64_t rows,
+          replace(Table::jobs, files, {.path = {}, .month = {}, .first = part.first, .last = part.last}, part.digest, select));
+  return Written{.added = rows - static_cast<std::uint64_t>(before.integer(0, "n")), .amended = amended};
 }
 
 template <typename Row>
@@ -220,9 +242,10 @@ Result<Added> JobStore::add_rows(Table table, std::span<const Row> rows) {
 
   IEZ_TRY(const auto lock, lock_file(fmt::format("{}/{}", options_.path, kLockName), Lock::exclusive, true));
   for (const auto& [month, part] : batch.months) {
-    IEZ_TRY(const std::uint64_t written, write_month(table, batch, month));
-    added.added += written;
-    added.known += part.rows - written;
+    IEZ_TRY(const Written written, write_month(table, batch, month));
+    added.added += written.added;
+    added.amended += written.amended;
+    added.known += part.rows - written.added - written.amended;
   }
   IEZ_CHECK(duck_.run("DROP TABLE batch"));
   IEZ_CHECK(compact_where(kManyFiles, false));
@@ -257,32 +280,33 @@ Result<std::uint64_t> JobStore::compact_where(std::size_t more_than, bool wait) 
   return less;
 }
 
-Result<void> JobStore::compact_month(Table table, const std::vector<StoreFile>& files) {
+Result<std::uint64_t> JobStore::compact_month(Table table, const std::vector<StoreFile>& files) {
+  return replace(table, files, files.front(), 0, fmt::format("SELECT * FROM {} ORDER BY {}", sql_rows(files), sort_of(table)));
+}
+
+// One file instead of others of a month: what `select` gives, of at least the times of `with`. Gives its rows. REQUIRES: the
+// locks of writers and readers.
+Result<std::uint64_t> JobStore::replace(Table table, const std::vector<StoreFile>& files, StoreFile with, std::uint64_t digest,
+                                        const std::string& select) {
   const std::string folder = std::filesystem::path(files.front().path).parent_path().string();
-  std::int64_t first = files.front().first;
-  std::int64_t last = files.front().last;
-  std::uint64_t digest = 0;
   std::vector<std::string> inputs;
   inputs.reserve(files.size());
   for (const StoreFile& file : files) {
     IEZ_CHECK(check_ends(file.path));
-    first = std::min(first, file.first);
-    last = std::max(last, file.last);
+    with.first = std::min(with.first, file.first);
+    with.last = std::max(with.last, file.last);
     inputs.push_back(std::filesystem::path(file.path).filename().string());
     digest = digest * 31 + std::hash<std::string>{}(inputs.back());
   }
-  const std::string output = file_name(first, last, digest);
+  const std::string output = file_name(with.first, with.last, digest);
   if (std::ranges::find(inputs, output) != inputs.end()) {
     return fail(Errc::exists, fmt::format("{}/{}: the name of the joined file is taken", folder, output));
   }
   // The journal first: once the joined file has its name, the others do not count, whatever happens.
   IEZ_CHECK(write_journal(folder, output, inputs));
-  const auto rows = copy(
-      table, fmt::format("SELECT * FROM read_parquet({}, hive_partitioning=false) ORDER BY {}", list_of(files), sort_of(table)),
-      folder, output);
+  const auto rows = copy(table, select, folder, output);
   IEZ_CHECK(complete_journal(folder));
-  if (!rows) return std::unexpected(rows.error());
-  return {};
+  return rows;
 }
 
 Result<std::vector<std::string>> JobStore::remove_before(std::int64_t before) {

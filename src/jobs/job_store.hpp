@@ -7,7 +7,9 @@
 //
 // FIRST and LAST are the times of its rows (seconds since 1970), DIGEST is of the rows that were given. A file has no name until
 // it is whole and on the disk; none is ever changed. Keys are unique in the whole store: a row whose key is there already is not
-// added, so that adding the same rows again, after whatever interruption, changes nothing. The first row of a key stays.
+// added, so that adding the same rows again, after whatever interruption, changes nothing. Of the rows of a job the one stays
+// that more nodes told of, so that a node that reports late amends its job, in whatever order rows come; among equals, and of
+// samples, the first.
 //
 // Docs: docs/formats/jobs.md. Thread safety: none; several processes may use one store. Durability: what add() reported is on the
 // disk.
@@ -38,6 +40,7 @@ std::string_view to_string(Table table);
 struct Added {
   std::uint64_t given = 0;
   std::uint64_t added = 0;
+  std::uint64_t amended = 0;    // took the place of a row that fewer nodes had told of
   std::uint64_t known = 0;      // a row with that key was there
   input::ParseReport rejected;  // that no store can keep: no id, times or counters out of range
 
@@ -86,11 +89,15 @@ class JobStore {
 
  private:
   struct Batch;
+  struct Written;
   JobStore(Options options, Duck duck, std::optional<UserHash> hash);
   template <typename Row>
   Result<Added> add_rows(Table table, std::span<const Row> rows);
-  Result<std::uint64_t> write_month(Table table, const Batch& batch, std::int64_t month);
-  Result<void> compact_month(Table table, const std::vector<StoreFile>& files);
+  Result<Written> write_month(Table table, const Batch& batch, std::int64_t month);
+  Result<Written> amend_month(const Batch& batch, std::int64_t month, const std::vector<StoreFile>& files, std::uint64_t amended);
+  Result<std::uint64_t> compact_month(Table table, const std::vector<StoreFile>& files);
+  Result<std::uint64_t> replace(Table table, const std::vector<StoreFile>& files, StoreFile with, std::uint64_t digest,
+                                const std::string& select);
   Result<std::uint64_t> compact_where(std::size_t more_than, bool wait);
   Result<std::uint64_t> copy(Table table, const std::string& select, const std::string& folder, const std::string& name);
 
@@ -99,7 +106,8 @@ class JobStore {
   std::optional<UserHash> hash_;
 };
 
-// For whoever asks: SQL over views `jobs` and `series` of a range. Holds off compaction while it lives.
+// For whoever asks: SQL over views of a range: `jobs`, `series` of jobs, and `totals`, series of servers that tell no jobs apart.
+// Holds off compaction while it lives.
 class JobReader {
  public:
   struct Options {

@@ -28,6 +28,20 @@ class JobStoreTest : public FolderTest {
   Added add(const std::vector<JobRow>& rows) { return must(must(JobStore::open({.path = store()})).add(rows)); }
   Added add(const std::vector<SeriesRow>& rows) { return must(must(JobStore::open({.path = store()})).add(rows)); }
 
+  // As on a full disk: no file may grow beyond some bytes.
+  Result<Added> add_where_files_end_at(rlim_t bytes, const std::vector<JobRow>& rows) {
+    JobStore full = must(JobStore::open({.path = store()}));
+    rlimit limit{};
+    EXPECT_EQ(::getrlimit(RLIMIT_FSIZE, &limit), 0);
+    const rlimit tight{.rlim_cur = bytes, .rlim_max = limit.rlim_max};
+    const auto before = ::signal(SIGXFSZ, SIG_IGN);
+    EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &tight), 0);
+    Result<Added> added = full.add(rows);
+    EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
+    ::signal(SIGXFSZ, before);
+    return added;
+  }
+
   // Of each key of jobs: the bytes written.
   std::map<std::string, std::int64_t> kept() {
     JobReader reader = must(JobReader::open({.path = store()}));
@@ -67,25 +81,72 @@ TEST_F(JobStoreTest, TheSameRowsTwiceChangeNothing) {
   EXPECT_EQ(files().size(), before.size() + 1);
 }
 
-TEST_F(JobStoreTest, RandomBatchesKeepTheFirstOfEachKey) {
+TEST_F(JobStoreTest, RandomBatchesKeepTheFirstOfThoseThatTellMost) {
   const std::uint64_t seed = std::random_device{}();
   SCOPED_TRACE(seed);
   Rng rng(seed);
-  std::map<std::string, std::int64_t> expected;
-  std::uint64_t added = 0;
+  constexpr std::uint32_t kNodes = 3;
+  std::map<std::string, std::pair<std::uint32_t, std::int64_t>> expected;  // nodes that told, bytes
+  Added sum;
   for (int round = 0; round < 12; ++round) {
     std::vector<JobRow> rows;
     for (std::uint64_t n = rng.below(60); n > 0; --n) {
       const auto started = static_cast<std::int64_t>(1500000000 + rng.below(6) * 1000000);
-      rows.push_back(job_row(fmt::format("{}", rng.below(30)), started, 1 + rng.below(1000)));
-      expected.emplace(fmt::format("{} {}", rows.back().id, started), static_cast<std::int64_t>(rows.back().data.write_bytes));
+      JobRow row = job_row(fmt::format("{}", rng.below(30)), started, 1 + rng.below(1000));
+      row.nodes = kNodes;
+      row.silent_nodes = rng.chance(0.8) ? kNodes : static_cast<std::uint32_t>(rng.below(kNodes));
+      const std::pair told(kNodes - row.silent_nodes, static_cast<std::int64_t>(row.data.write_bytes));
+      const auto [entry, fresh] = expected.emplace(fmt::format("{} {}", row.id, started), told);
+      if (!fresh && entry->second.first < told.first) entry->second = told;
+      rows.push_back(std::move(row));
     }
-    added += add(rows).added;
+    sum.merge(add(rows));
     if (rng.chance(0.25)) (void)must(must(JobStore::open({.path = store()})).compact());
   }
-  EXPECT_EQ(added, expected.size());
+  EXPECT_EQ(sum.added, expected.size());
+  EXPECT_EQ(sum.given, sum.added + sum.amended + sum.known);
+  const auto found = kept();
+  ASSERT_EQ(found.size(), expected.size());
+  for (const auto& [key, told] : expected) EXPECT_EQ(found.at(key), told.second) << key;
+  EXPECT_TRUE(must(check_store(store())).problems.empty());
+}
+
+// A node that reports late; then the spool of before is read once more.
+TEST_F(JobStoreTest, ARowThatMoreNodesToldOfAmends) {
+  JobRow early = job_row("1", 1500000000, 10);
+  early.nodes = 2;
+  early.silent_nodes = 1;
+  JobRow late = early;
+  late.silent_nodes = 0;
+  late.data.write_bytes = 25;
+  EXPECT_EQ(add(std::vector{early, job_row("2", 1500000007, 4)}).added, 2U);
+  EXPECT_EQ(add(std::vector{job_row("3", 1500000500, 5)}).added, 1U);
+  const Added added = add(std::vector{late, job_row("4", 1500000600, 6)});
+  EXPECT_EQ(added.added, 1U);
+  EXPECT_EQ(added.amended, 1U);
+  EXPECT_EQ(added.known, 0U);
+  const std::map<std::string, std::int64_t> expected{
+      {"1 1500000000", 25}, {"2 1500000007", 4}, {"3 1500000500", 5}, {"4 1500000600", 6}};
+  EXPECT_EQ(kept(), expected);
+  EXPECT_EQ(add(std::vector{early}).known, 1U);
+  EXPECT_EQ(add(std::vector{early, late}).known, 2U);
   EXPECT_EQ(kept(), expected);
   EXPECT_TRUE(must(check_store(store())).problems.empty());
+}
+
+TEST_F(JobStoreTest, AFullDiskWhileARowIsAmendedChangesNothing) {
+  std::vector<JobRow> rows;
+  for (int i = 0; i < 5000; ++i) {
+    rows.push_back(job_row(fmt::format("{}", i), 1500000000 + i, static_cast<std::uint64_t>(i) * 7919));
+    rows.back().nodes = 2;
+    rows.back().silent_nodes = 1;
+  }
+  add(rows);
+  const auto before = kept();
+  for (JobRow& row : rows) row.silent_nodes = 0;
+  ASSERT_FALSE(add_where_files_end_at(5000, rows));
+  EXPECT_EQ(kept(), before);
+  EXPECT_EQ(add(rows).amended, rows.size());
 }
 
 TEST_F(JobStoreTest, EveryIdComesBack) {
@@ -170,27 +231,15 @@ TEST_F(JobStoreTest, DamageInTheMiddleIsFoundByCheck) {
   EXPECT_THAT(report.problems[0], HasSubstr(path));
 }
 
-// As a full disk: no file may grow beyond a few bytes.
 TEST_F(JobStoreTest, AFullDiskLosesNothingAndDoublesNothing) {
   std::vector<JobRow> rows;
   for (int i = 0; i < 20000; ++i)
     rows.push_back(job_row(fmt::format("{}", i), 1500000000 + i * 300, static_cast<std::uint64_t>(i) * 7919));
   add(std::vector<JobRow>(rows.begin(), rows.begin() + 10));
   const auto before = kept();
-  rlimit limit{};
-  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &limit), 0);
-  rlimit tight = limit;
-  tight.rlim_cur = 50000;
-  {
-    JobStore full = must(JobStore::open({.path = store()}));
-    const auto ignored = ::signal(SIGXFSZ, SIG_IGN);
-    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &tight), 0);
-    const auto added = full.add(rows);
-    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
-    ::signal(SIGXFSZ, ignored);
-    ASSERT_FALSE(added);
-    EXPECT_THAT(added.error().message, HasSubstr(store()));
-  }
+  const auto added = add_where_files_end_at(50000, rows);
+  ASSERT_FALSE(added);
+  EXPECT_THAT(added.error().message, HasSubstr(store()));
   for (const auto& [key, bytes] : kept()) EXPECT_TRUE(before.contains(key) || bytes % 7919 == 0);
   EXPECT_EQ(add(rows).given, rows.size());
   EXPECT_EQ(kept().size(), rows.size());

@@ -1,7 +1,7 @@
 // Where collected and imported rows go: the store, or a spool that is read into it later.
 //
-// The same row may be put twice, after a crash or because a source was read again: whoever keeps rows keeps one for each key
-// (rows.hpp), the one that was put last.
+// The same row may be put twice, after a crash or because a source was read again, and a job again when one more of its nodes has
+// told what it did: whoever keeps rows keeps one for each key (rows.hpp), that of a job which most nodes told of.
 //
 // Thread safety: none.
 #pragma once

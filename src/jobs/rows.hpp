@@ -65,8 +65,8 @@ struct JobRow {
 struct SeriesRow {
   std::string cluster;
   std::string target;  // "scratch-OST0003", "scratch-MDT0000"
-  std::string id;
-  std::string user;  // empty: not known
+  std::string id;      // empty: all jobs together, as the server counted them
+  std::string user;    // empty: not known
   std::int64_t time = 0;
   std::uint32_t seconds = 60;
   MetadataCalls metadata;

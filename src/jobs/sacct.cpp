@@ -183,6 +183,7 @@ class Parser {
                         .started = *started,
                         .ended = *ended});
     job_->nodes = nodes_of(fields);
+    job_->silent_nodes = job_->nodes;  // what nodes counted themselves says more
     job_->memory = memory_of(fields);
     add_usage(fields);
     ++report_.rows;

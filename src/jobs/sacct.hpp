@@ -8,7 +8,8 @@
 //
 // Columns are known by their names, in any order; of JobIDRaw and JobID the first that is there, likewise of UID and User, of
 // NNodes and AllocNodes. Needed are an id, Start and End. Bytes read and written are those of all steps, of any file system, as
-// the kernel counted them (fs/disk of TRESUsageInTot and TRESUsageOutTot): sacct knows no calls.
+// the kernel counted them (fs/disk of TRESUsageInTot and TRESUsageOutTot): sacct knows no calls. No node has told what Lustre's
+// client counted, so all of them are silent.
 //
 // Jobs that have not started or not ended are passed over, and counted apart. A row that a newline in a name or a comment broke
 // is put together again; one with a delimiter too many cannot be, and is skipped.

@@ -18,6 +18,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "jobs/duck.hpp"
 #include "jobs/store_schema.hpp"
 
 namespace iez::jobs {
@@ -131,6 +132,12 @@ Result<std::vector<StoreFile>> all_files(const std::string& store, Table table) 
   if (error && error != std::errc::no_such_file_or_directory) return fail_errno(error.value(), folder.string());
   std::ranges::sort(files, {}, [](const StoreFile& file) { return std::tie(file.month, file.first, file.last, file.path); });
   return files;
+}
+
+std::string sql_rows(const std::vector<StoreFile>& files) {
+  std::string list;
+  for (const StoreFile& file : files) list += fmt::format("{}{}", list.empty() ? "" : ", ", sql_text(file.path));
+  return fmt::format("read_parquet([{}], hive_partitioning=false)", list);
 }
 
 Result<void> check_ends(const std::string& path) {

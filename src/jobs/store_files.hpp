@@ -34,6 +34,9 @@ std::string month_folder(const std::string& store, Table table, std::int64_t mon
 // left out.
 [[nodiscard]] Result<std::vector<StoreFile>> all_files(const std::string& store, Table table);
 
+// Their rows, as SQL names a table. REQUIRES: at least one.
+std::string sql_rows(const std::vector<StoreFile>& files);
+
 // Is there a whole Parquet file, as far as its two ends tell?
 [[nodiscard]] Result<void> check_ends(const std::string& path);
 

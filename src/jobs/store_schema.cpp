@@ -144,6 +144,12 @@ std::string_view time_of(Table table) { return table == Table::jobs ? "started" 
 
 std::string_view sort_of(Table table) { return table == Table::jobs ? "cluster, started, job" : "cluster, target, sampled, job"; }
 
+std::string column_names(Table table) {
+  std::string out;
+  for (const DuckColumn& column : columns_of(table)) out += fmt::format("{}{}", out.empty() ? "" : ", ", column.name);
+  return out;
+}
+
 std::string column_types(Table table) {
   std::string out;
   for (const DuckColumn& column : columns_of(table)) {
@@ -166,7 +172,6 @@ std::string why_not(const JobRow& row) {
 }
 
 std::string why_not(const SeriesRow& row) {
-  if (row.id.empty()) return "a sample without a job id";
   if (row.target.empty()) return "a sample without a target";
   if (row.seconds == 0) return "a sample of no time: seconds is 0";
   if (std::string why = why_no_time("time", row.time); !why.empty()) return why;

@@ -20,8 +20,8 @@ std::string_view key_of(Table table);   // "cluster, job, started"
 std::string_view time_of(Table table);  // "started"
 std::string_view sort_of(Table table);  // what compresses and is searched best
 
-// "cluster VARCHAR, job VARCHAR, ..."
-std::string column_types(Table table);
+std::string column_names(Table table);  // "cluster, job, ..."
+std::string column_types(Table table);  // "cluster VARCHAR, job VARCHAR, ..."
 
 // Why the store cannot keep a row; empty: it can.
 std::string why_not(const JobRow& row);

@@ -200,9 +200,9 @@ class JobDraws {
     constexpr double kTight = 0.38;
     constexpr double kLoose = 0.9;
     const double written = static_cast<double>(row.data.write_bytes);
-    const double made = written / 128e6 * around_one(kTight, seed_, job, noise);
+    const double made = written / kBytesAFile * around_one(kTight, seed_, job, noise);
     row.metadata.mknod = rounded(made);
-    row.metadata.mkdir = rounded(written / 4e9 * around_one(kTight, seed_, job, noise + 1));
+    row.metadata.mkdir = rounded(written / kBytesAFolder * around_one(kTight, seed_, job, noise + 1));
     row.metadata.create = row.metadata.mknod;
     row.metadata.open = rounded(made * 3 * around_one(kLoose, seed_, job, noise + 2)) + 1 + mixed(seed_, job, noise + 3) % 20;
     // One user in six forgets to close.

@@ -62,6 +62,10 @@ class Shuffle {
   unsigned half_ = 1;
 };
 
+// Who writes more makes more files.
+inline constexpr double kBytesAFile = 128e6;
+inline constexpr double kBytesAFolder = 4e9;
+
 struct Knot {
   double share = 0;  // of all that are below value
   double value = 0;

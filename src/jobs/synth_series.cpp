@@ -89,7 +89,8 @@ struct Minute {
   double written = 0;
   std::uint64_t opens = 0;
   std::uint64_t closes = 0;
-  std::uint64_t made = 0;
+  std::uint64_t files = 0;  // made
+  std::uint64_t folders = 0;
 };
 
 struct Run {
@@ -129,7 +130,6 @@ void lay_out(Run& run, std::uint64_t key) {
     stretch = writes ? stretch + 1 : 0;
     if (writes) {
       minute.written = 1;  // a part of its burst, until the bursts are known
-      minute.made = 1;
     } else {
       minute.read = std::max(1.0, what.size / 4 + 4096);
     }
@@ -148,8 +148,15 @@ void fill_bursts(Run& run, std::uint64_t key) {
     }
     ++number;
     const double bytes = run.application.size * (0.97 + 0.06 * unit(key, burst, number));
-    for (std::size_t k = i; k < end; ++k) run.minutes[k].written = std::floor(bytes / static_cast<double>(end - i));
-    i = end;
+    const std::size_t first = i;
+    for (; i < end; ++i) {
+      Minute& minute = run.minutes[i];
+      minute.written = std::floor(bytes / static_cast<double>(end - first));
+      minute.files = 1 + static_cast<std::uint64_t>(minute.written / kBytesAFile);
+      minute.folders = static_cast<std::uint64_t>(minute.written / kBytesAFolder + unit(key, files, i));
+      minute.opens += minute.files;
+      minute.closes += minute.files;
+    }
   }
 }
 
@@ -196,12 +203,14 @@ class Emitter {
     SeriesRow row = row_of(job, target, time);
     row.metadata.open = minute.opens;
     row.metadata.close = minute.closes;
-    row.metadata.create = minute.made;
-    row.metadata.mknod = minute.made;
+    row.metadata.create = minute.files;
+    row.metadata.mknod = minute.files;
+    row.metadata.mkdir = minute.folders;
     job.metadata.open += minute.opens;
     job.metadata.close += minute.closes;
-    job.metadata.create += minute.made;
-    job.metadata.mknod += minute.made;
+    job.metadata.create += minute.files;
+    job.metadata.mknod += minute.files;
+    job.metadata.mkdir += minute.folders;
     ++truth_.series_rows;
     return sink_.series(std::move(row));
   }

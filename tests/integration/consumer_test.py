@@ -5,7 +5,9 @@ usage: consumer_test.py BUILD_DIR CMAKE
 """
 
 import json
+import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -77,6 +79,16 @@ class Consumer(unittest.TestCase):
             text = file.read_text(encoding="utf-8")
             for place in (self.source, str(self.build), str(self.work)):
                 self.assertNotIn(place, text, file.name)
+
+    def test_jobs_use_the_engine_beside_the_program(self):
+        program, rows = self.prefix / "bin/iez", self.work / "rows.csv"
+        run(program, "jobs", "synth", "--jobs", "20", "--output", rows)
+        result = subprocess.run([str(program), "jobs", "ingest", str(rows), "--store", str(self.work / "store")], capture_output=True, text=True,
+                                check=True, timeout=300, env={**os.environ, "LD_DEBUG": "files", "LD_DEBUG_OUTPUT": str(self.work / "loaded")})
+        self.assertIn("20 added", result.stdout)
+        loaded = "".join(path.read_text(encoding="utf-8", errors="replace") for path in self.work.glob("loaded.*"))
+        engines = set(re.findall(r"calling init: (\S*libduckdb\S*)", loaded))
+        self.assertEqual([pathlib.Path(engine).is_relative_to(self.prefix) for engine in engines], [True], engines)
 
     def test_no_test_is_installed(self):
         strangers = [str(file) for file in self.prefix.rglob("*") if file.stem.endswith(("_test", "gtest", "gmock"))]

@@ -86,6 +86,24 @@ class Nodes(folder_case.FolderCase):
         [row] = self.collect("--wait", "0s")["jobs"]
         self.assertEqual((row["nodes"], row["silent_nodes"], row["write_bytes"]), (3, 2, 4000))
 
+    def test_a_node_that_reports_late_amends_the_job_in_the_store(self):
+        out, store = self.folder / "out", self.folder / "store"
+
+        def ingest():
+            told = json.loads(iez("jobs", "ingest", out, "--store", store, "--json").stdout)
+            return told["added"], told["amended"], told["known"]
+
+        self.run_job("n1", (10, 1000), (20, 5000), "--nodes", "2")
+        self.collect("--wait", "0s", "--out", out)
+        self.assertEqual(ingest(), (1, 0, 0))
+        self.run_job("n2", (0, 0), (1, 7), "--nodes", "2")
+        self.assertEqual(self.collect("--out", out)["summary"]["amended"], 1)
+        # The spool has both rows: of a batch, one is the job's.
+        self.assertEqual(ingest(), (0, 1, 1))
+        self.assertEqual(ingest(), (0, 0, 2))
+        shown = iez("jobs", "show", "4711", "--store", store, "--json").stdout
+        self.assertIn(4007, [cell for table in json.loads(shown)["tables"] for row in table["rows"] for cell in row], shown)
+
     def test_rows_are_handed_on_once(self):
         self.run_job("n1", (10, 1000), (20, 5000), "--nodes", "1")
         out = self.folder / "out"
@@ -412,6 +430,12 @@ class Import(folder_case.FolderCase):
         self.assertEqual((rows["lc1-OST0000", 10]["write_bytes"], rows["lc1-OST0000", 10]["seconds"]), (200, 5))  # the server was restarted
         self.assertEqual(rows["lc1-OST0001", 10]["write_bytes"], 1)
         self.assertEqual((rows["lc1-MDT0000", 5]["mkdir"], rows["lc1-MDT0000", 5]["job"]), (5, ""))
+        # Of a site that has nothing else.
+        store, page = self.folder / "store", self.folder / "report.html"
+        iez("jobs", "ingest", self.out, "--store", store)
+        report = json.loads(iez("jobs", "report", "--store", store, "--out", page, "--json").stdout)
+        self.assertIn("On lc, the servers move the most at 11 h", report["analyses"][8]["finding"])
+        self.assertIn("samples from 2026-11-16 11:00", page.read_text())
         self.assertEqual(self.run_import("--format", "lmt", "--url", url, "--from", "2027-01-01 00:00:00")["series_rows"], 0)
         iez("jobs", "import", "--format", "lmt", "--url", url.replace("/iez?", "/nowhere?"), status=1)
 

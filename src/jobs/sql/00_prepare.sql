@@ -1,4 +1,4 @@
--- Tables that several analyses ask. They need the views `jobs` and `series` of the store, and the table `options` of one row
+-- Tables that several analyses ask. They need the views `jobs`, `series` and `totals` of the store, and the table `options` of one row
 -- (docs/guide/jobs.md shows both for other engines). Statements end with a semicolon at the end of a line.
 
 -- A minute of a job, over all targets. Servers sample at seconds of their own: what they saw is put on one grid of minutes, or of the
@@ -37,6 +37,19 @@ FROM (SELECT cluster, job, began,
       FROM job_minutes GROUP BY cluster, job, began) s
 CROSS JOIN options o
 LEFT JOIN jobs j ON j.cluster = s.cluster AND j.job = s.job AND CAST(epoch(j.started) AS BIGINT) = s.began;
+
+-- What a server did in an hour: as it counted itself, or else what its jobs did there.
+CREATE TEMP TABLE server_hours AS
+WITH told AS (
+  SELECT cluster, target, date_trunc('hour', local_sampled) AS slot, 1 AS by_jobs, sum(opens) AS opens, sum(closes) AS closes,
+         CAST(sum(read_bytes) AS DOUBLE) AS read_bytes, CAST(sum(write_bytes) AS DOUBLE) AS write_bytes
+  FROM series GROUP BY 1, 2, 3
+  UNION ALL
+  SELECT cluster, target, date_trunc('hour', local_sampled), 0, sum(opens), sum(closes),
+         CAST(sum(read_bytes) AS DOUBLE), CAST(sum(write_bytes) AS DOUBLE)
+  FROM totals GROUP BY 1, 2, 3),
+ranked AS (SELECT *, row_number() OVER (PARTITION BY cluster, target, slot ORDER BY by_jobs) AS choice FROM told)
+SELECT cluster, target, slot, opens, closes, read_bytes, write_bytes FROM ranked WHERE choice = 1;
 
 -- A burst: writing minutes one after another.
 CREATE TEMP TABLE bursts AS

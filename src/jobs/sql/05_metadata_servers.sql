@@ -1,11 +1,12 @@
 -- Which metadata targets do the work, and which files stay open? Needs 00_prepare.sql.
 
 -- table mdts: Opens and closes by metadata target
-SELECT cluster, target AS mdt, count(DISTINCT job) AS jobs, sum(opens) AS opens, sum(closes) AS closes,
+WITH seen AS (SELECT cluster, target, count(DISTINCT job) AS jobs FROM series WHERE target LIKE '%-MDT%' GROUP BY cluster, target)
+SELECT h.cluster, h.target AS mdt, coalesce(any_value(s.jobs), 0) AS jobs, sum(opens) AS opens, sum(closes) AS closes,
        greatest(sum(opens) - sum(closes), 0) AS unclosed,
-       CAST(sum(opens) AS DOUBLE) / nullif(sum(CAST(sum(opens) AS DOUBLE)) OVER (PARTITION BY cluster), 0) AS share_of_opens
-FROM series WHERE target LIKE '%-MDT%'
-GROUP BY cluster, target ORDER BY cluster, target;
+       CAST(sum(opens) AS DOUBLE) / nullif(sum(CAST(sum(opens) AS DOUBLE)) OVER (PARTITION BY h.cluster), 0) AS share_of_opens
+FROM server_hours h LEFT JOIN seen s ON s.cluster = h.cluster AND s.target = h.target WHERE h.target LIKE '%-MDT%'
+GROUP BY h.cluster, h.target ORDER BY h.cluster, h.target;
 
 -- table unclosed: Files that were opened and never closed, by cluster
 SELECT cluster, sum(opens) AS opens, sum(closes) AS closes, sum(unclosed) AS unclosed, CAST(sum(unclosed_jobs) AS BIGINT) AS jobs,

@@ -16,3 +16,11 @@ SELECT m.cluster, m.hour, m.jobs, m.bytes, m.bytes / nullif(sum(m.bytes) OVER (P
        coalesce(t.runs, 0) AS similar_runs, t.io_time
 FROM moved m LEFT JOIN timed t ON t.cluster = m.cluster AND t.hour = m.hour
 ORDER BY 1, 2;
+
+-- table server_hours: Bytes that the servers moved, by the hour of the day
+WITH moved AS (
+  SELECT cluster, CAST(hour(slot) AS INTEGER) AS hour, sum(read_bytes) AS read_bytes, sum(write_bytes) AS write_bytes
+  FROM server_hours GROUP BY 1, 2)
+SELECT cluster, hour, read_bytes, write_bytes,
+       (read_bytes + write_bytes) / nullif(sum(read_bytes + write_bytes) OVER (PARTITION BY cluster), 0) AS share_of_bytes
+FROM moved ORDER BY 1, 2;

@@ -7,6 +7,6 @@ SELECT cluster, count(*) AS jobs, count(DISTINCT uid) AS users, CAST(epoch(min(s
 FROM jobs GROUP BY cluster ORDER BY cluster;
 
 -- table series: Rows of time series
-SELECT cluster, count(*) AS rows, count(DISTINCT job) AS jobs, count(DISTINCT target) AS targets, CAST(epoch(min(sampled)) AS BIGINT) AS first,
+SELECT cluster, count(*) AS rows, count(DISTINCT nullif(job, '')) AS jobs, count(DISTINCT target) AS targets, CAST(epoch(min(sampled)) AS BIGINT) AS first,
        CAST(epoch(max(sampled)) AS BIGINT) AS last, sum(read_bytes) AS read_bytes, sum(write_bytes) AS write_bytes
-FROM series GROUP BY cluster ORDER BY cluster;
+FROM (SELECT * FROM series UNION ALL SELECT * FROM totals) GROUP BY cluster ORDER BY cluster;
