@@ -101,8 +101,8 @@ class Nodes(folder_case.FolderCase):
         # The spool has both rows: of a batch, one is the job's.
         self.assertEqual(ingest(), (0, 1, 1))
         self.assertEqual(ingest(), (0, 0, 2))
-        shown = iez("jobs", "show", "4711", "--store", store, "--json").stdout
-        self.assertIn(4007, [cell for table in json.loads(shown)["tables"] for row in table["rows"] for cell in row], shown)
+        job = json.loads(iez("jobs", "show", "4711", "--store", store, "--json").stdout)["job"]
+        self.assertEqual(dict(zip(job["columns"], job["rows"][0]))["write_bytes"], 4007)
 
     def test_rows_are_handed_on_once(self):
         self.run_job("n1", (10, 1000), (20, 5000), "--nodes", "1")

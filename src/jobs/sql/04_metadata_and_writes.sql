@@ -11,11 +11,11 @@ long AS (
          unnest([corr(opens, bytes), corr(closes, bytes), corr(creates, bytes), corr(mkdirs, bytes), corr(mknods, bytes),
                  corr(renames, bytes), corr(rmdirs, bytes), corr(unlinks, bytes),
                  corr(opens + closes + creates + mkdirs + mknods + renames + rmdirs + unlinks, bytes)]) AS r,
-         unnest([corr(log10(nullif(opens, 0)), log10(bytes)), corr(log10(nullif(closes, 0)), log10(bytes)),
-                 corr(log10(nullif(creates, 0)), log10(bytes)), corr(log10(nullif(mkdirs, 0)), log10(bytes)),
-                 corr(log10(nullif(mknods, 0)), log10(bytes)), corr(log10(nullif(renames, 0)), log10(bytes)),
-                 corr(log10(nullif(rmdirs, 0)), log10(bytes)), corr(log10(nullif(unlinks, 0)), log10(bytes)),
-                 corr(log10(nullif(opens + closes + creates + mkdirs + mknods + renames + rmdirs + unlinks, 0)), log10(bytes))]) AS r_log,
+         unnest([corr(ln(nullif(opens, 0)), ln(bytes)), corr(ln(nullif(closes, 0)), ln(bytes)),
+                 corr(ln(nullif(creates, 0)), ln(bytes)), corr(ln(nullif(mkdirs, 0)), ln(bytes)),
+                 corr(ln(nullif(mknods, 0)), ln(bytes)), corr(ln(nullif(renames, 0)), ln(bytes)),
+                 corr(ln(nullif(rmdirs, 0)), ln(bytes)), corr(ln(nullif(unlinks, 0)), ln(bytes)),
+                 corr(ln(nullif(opens + closes + creates + mkdirs + mknods + renames + rmdirs + unlinks, 0)), ln(bytes))]) AS r_log,
          unnest([sum(opens), sum(closes), sum(creates), sum(mkdirs), sum(mknods), sum(renames), sum(rmdirs), sum(unlinks),
                  sum(opens + closes + creates + mkdirs + mknods + renames + rmdirs + unlinks)]) AS calls
   FROM job GROUP BY cluster)
@@ -23,8 +23,9 @@ SELECT cluster, operation, CASE WHEN isfinite(r) THEN r END AS r, CASE WHEN isfi
 FROM long ORDER BY cluster, r DESC NULLS LAST, operation;
 
 -- table scatter: Jobs by bytes written and metadata operations, in thirds and halves of powers of ten
-SELECT cluster, floor(log10(CAST(write_bytes AS DOUBLE)) * 3) / 3 AS log_bytes,
-       floor(log10(CAST(opens AS DOUBLE) + closes + creates + mkdirs + mknods + renames + rmdirs + unlinks) * 2) / 2 AS log_calls, count(*) AS jobs
-FROM jobs
-WHERE write_bytes > 0 AND CAST(opens AS DOUBLE) + closes + creates + mkdirs + mknods + renames + rmdirs + unlinks > 0
-GROUP BY 1, 2, 3 ORDER BY 1, 2, 3;
+WITH placed AS (
+  SELECT cluster, CAST(floor(log10(CAST(write_bytes AS DOUBLE)) * 3) AS SMALLINT) AS x,
+         CAST(floor(log10(CAST(opens AS DOUBLE) + closes + creates + mkdirs + mknods + renames + rmdirs + unlinks) * 2) AS SMALLINT) AS y
+  FROM jobs
+  WHERE write_bytes > 0 AND CAST(opens AS DOUBLE) + closes + creates + mkdirs + mknods + renames + rmdirs + unlinks > 0)
+SELECT cluster, x / 3.0 AS log_bytes, y / 2.0 AS log_calls, count(*) AS jobs FROM placed GROUP BY 1, 2, 3 ORDER BY 1, 2, 3;

@@ -11,10 +11,8 @@ GROUP BY h.cluster, h.target ORDER BY h.cluster, h.target;
 -- table unclosed: Files that were opened and never closed, by cluster
 SELECT cluster, sum(opens) AS opens, sum(closes) AS closes, sum(unclosed) AS unclosed, CAST(sum(unclosed_jobs) AS BIGINT) AS jobs,
        count(DISTINCT CASE WHEN unclosed > 0 THEN uid END) AS users
-FROM user_hours GROUP BY cluster ORDER BY cluster;
+FROM users GROUP BY cluster ORDER BY cluster;
 
 -- table forgetful: Users with the most files that were never closed
-SELECT cluster, uid, CAST(sum(unclosed_jobs) AS BIGINT) AS jobs, sum(opens) AS opens, sum(unclosed) AS unclosed,
-       sum(unclosed) / nullif(sum(opens), 0) AS unclosed_share
-FROM user_hours
-GROUP BY cluster, uid HAVING sum(unclosed) > 0 ORDER BY unclosed DESC, cluster, uid LIMIT 20;
+SELECT cluster, uid, unclosed_jobs AS jobs, opens, unclosed, unclosed / nullif(opens, 0) AS unclosed_share
+FROM users WHERE unclosed > 0 ORDER BY unclosed DESC, cluster, uid LIMIT 20;

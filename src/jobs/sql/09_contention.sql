@@ -3,7 +3,7 @@
 
 -- table hours: Bytes of jobs, and I/O time of similar runs against the longest of them, by the hour of the start
 WITH moved AS (
-  SELECT cluster, hour, CAST(sum(jobs) AS BIGINT) AS jobs, sum(read_bytes + write_bytes) AS bytes FROM user_hours GROUP BY cluster, hour),
+  SELECT cluster, hour, CAST(sum(jobs) AS BIGINT) AS jobs, sum(bytes) AS bytes FROM user_hours GROUP BY cluster, hour),
 grouped AS (
   SELECT cluster, local_started, io_minutes,
          max(io_minutes) OVER alike AS longest, count(*) OVER alike AS runs
