@@ -82,7 +82,7 @@ work AS (
   SELECT cluster, uid, sum(read_bytes) AS read_bytes, sum(write_bytes) AS write_bytes,
          sum(write_calls) AS write_calls, sum(opens) AS opens, sum(closes) AS closes,
          sum(greatest(opens - closes, 0)) AS unclosed, count(CASE WHEN opens > closes THEN 1 END) AS unclosed_jobs,
-         sum(CAST(opens + closes AS DOUBLE) + creates + mkdirs + mknods + renames + rmdirs + unlinks) AS metadata_calls,
+         CAST(sum(opens) + sum(closes) + sum(creates) + sum(mkdirs) + sum(mknods) + sum(renames) + sum(rmdirs) + sum(unlinks) AS DOUBLE) AS metadata_calls,
          count(CASE WHEN read_bytes > 0 OR write_bytes > 0 THEN 1 END) AS io_jobs,
          sum(CASE WHEN read_bytes > 0 OR write_bytes > 0 THEN write_calls END) AS io_write_calls,
          max(write_bytes) AS largest_job_bytes, min(nullif(write_bytes, 0)) AS smallest_job_bytes,
@@ -90,7 +90,8 @@ work AS (
          count(CASE WHEN write_calls > 0 AND (read_bytes > 0 OR write_bytes > 0) THEN 1 END) AS call_jobs,
          max(CASE WHEN read_bytes > 0 OR write_bytes > 0 THEN CAST(write_bytes AS DOUBLE) / nullif(write_calls, 0) END) AS largest_call
   FROM jobs
-  WHERE read_bytes + write_bytes + write_calls > 0 OR opens + closes + creates + mkdirs + mknods + renames + rmdirs + unlinks > 0
+  WHERE opens > 0 OR write_bytes > 0 OR read_bytes > 0 OR closes > 0 OR creates > 0 OR mkdirs > 0 OR mknods > 0 OR renames > 0 OR rmdirs > 0
+        OR unlinks > 0 OR write_calls > 0
   GROUP BY 1, 2)
 SELECT e.cluster, e.uid, jobs, first_started, last_started, incomplete_jobs, seconds,
        coalesce(read_bytes, 0) AS exact_read_bytes, coalesce(write_bytes, 0) AS exact_write_bytes,

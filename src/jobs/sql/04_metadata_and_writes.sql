@@ -2,22 +2,23 @@
 
 -- table correlations: Correlation of each operation with bytes written: of the numbers, and of their logarithms where both are above 0
 WITH job AS (
-  SELECT cluster, CAST(write_bytes AS DOUBLE) AS bytes, CAST(opens AS DOUBLE) AS opens, CAST(closes AS DOUBLE) AS closes,
+  SELECT cluster, CAST(write_bytes AS DOUBLE) AS bytes, ln(write_bytes) AS log_bytes, CAST(opens AS DOUBLE) AS opens, CAST(closes AS DOUBLE) AS closes,
          CAST(creates AS DOUBLE) AS creates, CAST(mkdirs AS DOUBLE) AS mkdirs, CAST(mknods AS DOUBLE) AS mknods,
-         CAST(renames AS DOUBLE) AS renames, CAST(rmdirs AS DOUBLE) AS rmdirs, CAST(unlinks AS DOUBLE) AS unlinks
+         CAST(renames AS DOUBLE) AS renames, CAST(rmdirs AS DOUBLE) AS rmdirs, CAST(unlinks AS DOUBLE) AS unlinks,
+         CAST(opens AS DOUBLE) + closes + creates + mkdirs + mknods + renames + rmdirs + unlinks AS calls,
+         CASE WHEN opens > 0 THEN ln(opens) END AS log_opens, CASE WHEN closes > 0 THEN ln(closes) END AS log_closes,
+         CASE WHEN creates > 0 THEN ln(creates) END AS log_creates, CASE WHEN mkdirs > 0 THEN ln(mkdirs) END AS log_mkdirs,
+         CASE WHEN mknods > 0 THEN ln(mknods) END AS log_mknods, CASE WHEN renames > 0 THEN ln(renames) END AS log_renames,
+         CASE WHEN rmdirs > 0 THEN ln(rmdirs) END AS log_rmdirs, CASE WHEN unlinks > 0 THEN ln(unlinks) END AS log_unlinks
   FROM jobs WHERE write_bytes > 0),
 long AS (
   SELECT cluster, unnest(['open', 'close', 'create', 'mkdir', 'mknod', 'rename', 'rmdir', 'unlink', 'all']) AS operation,
          unnest([corr(opens, bytes), corr(closes, bytes), corr(creates, bytes), corr(mkdirs, bytes), corr(mknods, bytes),
-                 corr(renames, bytes), corr(rmdirs, bytes), corr(unlinks, bytes),
-                 corr(opens + closes + creates + mkdirs + mknods + renames + rmdirs + unlinks, bytes)]) AS r,
-         unnest([corr(ln(nullif(opens, 0)), ln(bytes)), corr(ln(nullif(closes, 0)), ln(bytes)),
-                 corr(ln(nullif(creates, 0)), ln(bytes)), corr(ln(nullif(mkdirs, 0)), ln(bytes)),
-                 corr(ln(nullif(mknods, 0)), ln(bytes)), corr(ln(nullif(renames, 0)), ln(bytes)),
-                 corr(ln(nullif(rmdirs, 0)), ln(bytes)), corr(ln(nullif(unlinks, 0)), ln(bytes)),
-                 corr(ln(nullif(opens + closes + creates + mkdirs + mknods + renames + rmdirs + unlinks, 0)), ln(bytes))]) AS r_log,
-         unnest([sum(opens), sum(closes), sum(creates), sum(mkdirs), sum(mknods), sum(renames), sum(rmdirs), sum(unlinks),
-                 sum(opens + closes + creates + mkdirs + mknods + renames + rmdirs + unlinks)]) AS calls
+                 corr(renames, bytes), corr(rmdirs, bytes), corr(unlinks, bytes), corr(calls, bytes)]) AS r,
+         unnest([corr(log_opens, log_bytes), corr(log_closes, log_bytes), corr(log_creates, log_bytes), corr(log_mkdirs, log_bytes),
+                 corr(log_mknods, log_bytes), corr(log_renames, log_bytes), corr(log_rmdirs, log_bytes), corr(log_unlinks, log_bytes),
+                 corr(CASE WHEN calls > 0 THEN ln(calls) END, log_bytes)]) AS r_log,
+         unnest([sum(opens), sum(closes), sum(creates), sum(mkdirs), sum(mknods), sum(renames), sum(rmdirs), sum(unlinks), sum(calls)]) AS calls
   FROM job GROUP BY cluster)
 SELECT cluster, operation, CASE WHEN isfinite(r) THEN r END AS r, CASE WHEN isfinite(r_log) THEN r_log END AS r_log, calls
 FROM long ORDER BY cluster, r DESC NULLS LAST, operation;
@@ -27,5 +28,5 @@ WITH placed AS (
   SELECT cluster, CAST(floor(log10(CAST(write_bytes AS DOUBLE)) * 3) AS SMALLINT) AS x,
          CAST(floor(log10(CAST(opens AS DOUBLE) + closes + creates + mkdirs + mknods + renames + rmdirs + unlinks) * 2) AS SMALLINT) AS y
   FROM jobs
-  WHERE write_bytes > 0 AND CAST(opens AS DOUBLE) + closes + creates + mkdirs + mknods + renames + rmdirs + unlinks > 0)
+  WHERE write_bytes > 0 AND (opens > 0 OR closes > 0 OR creates > 0 OR mkdirs > 0 OR mknods > 0 OR renames > 0 OR rmdirs > 0 OR unlinks > 0))
 SELECT cluster, x / 3.0 AS log_bytes, y / 2.0 AS log_calls, count(*) AS jobs FROM placed GROUP BY 1, 2, 3 ORDER BY 1, 2, 3;

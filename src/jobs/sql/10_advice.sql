@@ -21,12 +21,12 @@ FROM users JOIN person USING (cluster, uid) ORDER BY read_bytes + write_bytes DE
 WITH totals AS (
   SELECT cluster, CAST(sum(io_jobs) AS BIGINT) AS io_jobs, sum(read_bytes + write_bytes) AS total
   FROM users GROUP BY cluster HAVING sum(io_jobs) > 0),
-running AS (
+large AS (
   -- Jobs below half of the mean have less than half of the bytes together: the others are enough.
-  SELECT j.cluster, total, io_jobs, CAST(read_bytes AS DOUBLE) + write_bytes AS bytes,
-         sum(CAST(read_bytes AS DOUBLE) + write_bytes) OVER (PARTITION BY j.cluster ORDER BY CAST(read_bytes AS DOUBLE) + write_bytes DESC
-                                                             ROWS UNBOUNDED PRECEDING) AS so_far
-  FROM jobs j JOIN totals t ON t.cluster = j.cluster AND CAST(read_bytes AS DOUBLE) + write_bytes >= total / io_jobs / 2)
+  SELECT j.cluster, total, io_jobs, CAST(read_bytes AS DOUBLE) + write_bytes AS bytes
+  FROM jobs j JOIN totals t ON t.cluster = j.cluster AND CAST(read_bytes AS DOUBLE) + write_bytes >= total / io_jobs / 2),
+running AS (
+  SELECT *, sum(bytes) OVER (PARTITION BY cluster ORDER BY bytes DESC ROWS UNBOUNDED PRECEDING) AS so_far FROM large)
 SELECT cluster, any_value(io_jobs) AS io_jobs, any_value(total) AS bytes, count(CASE WHEN so_far - bytes < total / 2 THEN 1 END) AS jobs_of_half,
        max(bytes) / any_value(total) AS largest_job_share
 FROM running GROUP BY cluster ORDER BY cluster;
