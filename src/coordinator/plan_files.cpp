@@ -54,6 +54,7 @@ PlanFiles files_of(const api::PlanRequest& request) {
       one.stripe_count = static_cast<std::int32_t>(placement::usual_stripe_count({reserved}, file.shared));
     }
     if (file.stripe_size != 0) one.stripe_size = Bytes{file.stripe_size};
+    one.shared = file.shared;
     one.pool = file.pool;
     for (std::uint64_t k = 0; k < file.files; ++k) {
       out.requests.push_back(one);

@@ -107,7 +107,7 @@ inline double median_of(std::vector<double> values) {
 
 // Rows of a table by two of its columns.
 inline std::size_t row_of(const ResultTable& table, std::string_view a, const std::string& a_is, std::string_view b,
-                   const std::string& b_is) {
+                          const std::string& b_is) {
   for (std::size_t row = 0; row < table.rows.size(); ++row) {
     const auto text = [&](std::string_view column) {
       const Value& value = table.rows[row][table.column(column)];

@@ -97,6 +97,7 @@ struct Sized {
   Bytes bytes;
   Bytes end;
   std::uint32_t count = 0;
+  bool shared = false;
   Stripes stripes;
 };
 
@@ -132,7 +133,7 @@ class Planner {
         file.object_bytes = largest_object(file.bytes, file.stripe_size, stripes);
         draft.demands[i].count = stripes;
       } else {
-        const Stripes chosen = sized(file.bytes, stripes, end_of(file.extent));
+        const Stripes chosen = sized(file.bytes, stripes, requests_[file.request].shared, end_of(file.extent));
         file.stripe_size = chosen.size;
         file.object_bytes = chosen.object_bytes;
         draft.demands[i].count = chosen.count;
@@ -147,11 +148,11 @@ class Planner {
   }
 
  private:
-  const Stripes& sized(Bytes bytes, std::uint32_t count, Bytes end) const {
-    const std::uint64_t hash = (bytes.count + 31 * end.count + count) * 0x9E3779B97F4A7C15ULL;
+  const Stripes& sized(Bytes bytes, std::uint32_t count, bool shared, Bytes end) const {
+    const std::uint64_t hash = (bytes.count + 31 * end.count + 2 * count + (shared ? 1 : 0)) * 0x9E3779B97F4A7C15ULL;
     Sized& kept = sized_[hash >> (64U - kSizedBits)];
-    if (kept.count != count || kept.bytes != bytes || kept.end != end)
-      kept = {bytes, end, count, choose_stripes(bytes, count, end)};
+    if (kept.count != count || kept.bytes != bytes || kept.end != end || kept.shared != shared)
+      kept = {bytes, end, count, shared, choose_stripes(bytes, count, shared, end)};
     return kept.stripes;
   }
 
@@ -189,7 +190,7 @@ class Planner {
         if (!stripes) return with_context(std::move(stripes).error(), describe(request));
         enter(file, *stripes, draft);
       } else if (piece.bytes.count > 0) {
-        enter(file, sized(piece.bytes, count, end_of(piece.extent)), draft);
+        enter(file, sized(piece.bytes, count, request.shared, end_of(piece.extent)), draft);
       } else {
         file.stripe_size = usual_stripe_size(piece.extent);
         draft.files.push_back(file);

@@ -27,6 +27,7 @@ struct Request {
   Bytes bytes;  // to be written; not 0
   std::int32_t stripe_count = 1;
   std::optional<Bytes> stripe_size;          // none: chosen (stripe_size.hpp)
+  bool shared = false;                       // several processes write it
   std::string pool;                          // empty: all targets
   bool overstripe = false;                   // a count above the number of targets puts several stripes on one
   std::vector<RequestComponent> components;  // not empty: progressive; stripe_count, stripe_size and pool above are not used

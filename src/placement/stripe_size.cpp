@@ -19,6 +19,7 @@ constexpr std::uint64_t kPublishedUnit = 2 * kUnit;
 constexpr std::uint64_t kSmallest = kMib;
 constexpr std::uint64_t kLargest = 8 * kMib;
 constexpr std::uint64_t kPreferred = 4 * kMib;
+constexpr std::uint64_t kPreferredShared = kMib;
 
 constexpr std::uint64_t divide_up(std::uint64_t a, std::uint64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
 
@@ -47,11 +48,12 @@ std::uint32_t usual_stripe_count(Bytes bytes, bool shared) {
   return 1;
 }
 
-Stripes choose_stripes(Bytes bytes, std::uint32_t count, Bytes end) {
+Stripes choose_stripes(Bytes bytes, std::uint32_t count, bool shared, Bytes end) {
   const std::uint64_t each = divide_up(bytes.count, count);
   Stripes best;
-  const auto rank = [](const Stripes& stripes) {
-    const double ratio = static_cast<double>(stripes.size.count) / static_cast<double>(kPreferred);
+  const auto preferred = static_cast<double>(shared ? kPreferredShared : kPreferred);
+  const auto rank = [preferred](const Stripes& stripes) {
+    const double ratio = static_cast<double>(stripes.size.count) / preferred;
     return std::tuple(stripes.object_bytes.count, stripes.size.count % kMib != 0, std::max(ratio, 1 / ratio));
   };
   for (std::uint64_t size = each <= kSmallest ? kUnit : kSmallest; size <= std::min(kLargest, divide_up(each, kUnit) * kUnit);

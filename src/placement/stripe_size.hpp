@@ -27,9 +27,11 @@ struct Stripes {
 std::uint32_t usual_stripe_count(Bytes bytes, bool shared);
 
 // A stripe size of a few MiB, multiple of 64 KiB, for which the largest object is smallest: whole MiB and near 4 MiB among
-// equals. A file too small to give each object 64 KiB gets fewer objects. Lustre wants the end of a component to be a multiple of
-// its stripe size: `end` is that end, or 0 for none. REQUIRES: bytes > 0, 1 <= count <= 2000, end a multiple of 64 KiB.
-Stripes choose_stripes(Bytes bytes, std::uint32_t count, Bytes end = {});
+// equals; near 1 MiB if several processes share the file, since they reach for neighbouring pieces at the same time, and those
+// shall be on different targets. A file too small to give each object 64 KiB gets fewer objects. Lustre wants the end of a
+// component to be a multiple of its stripe size: `end` is that end, or 0 for none. REQUIRES: bytes > 0, 1 <= count <= 2000, end a
+// multiple of 64 KiB.
+Stripes choose_stripes(Bytes bytes, std::uint32_t count, bool shared = false, Bytes end = {});
 
 // With the stripe size given; fails if Lustre would not take it.
 [[nodiscard]] Result<Stripes> fixed_stripes(Bytes bytes, std::uint32_t count, Bytes stripe_size);

@@ -87,6 +87,10 @@ TEST(ChooseStripes, ByHand) {
   EXPECT_EQ(stripes.size, Bytes::mib(4));
   EXPECT_EQ(stripes.count, 8U);
   EXPECT_EQ(stripes.object_bytes, Bytes::mib(128));
+  // Sixteen processes that read a MiB each, one after another in the file, keep all eight busy.
+  stripes = choose_stripes(Bytes::gib(1), 8, true);
+  EXPECT_EQ(stripes.size, Bytes::mib(1));
+  EXPECT_EQ(stripes.object_bytes, Bytes::mib(128));
   stripes = choose_stripes({1}, 8);
   EXPECT_EQ(stripes.size, Bytes::kib(64));
   EXPECT_EQ(stripes.count, 1U);

@@ -123,6 +123,7 @@ Result<PlannedRows> plan_rows(const store::Prediction& prediction, std::span<con
     request.stripe_count = static_cast<std::int32_t>(
         row.stripe_count != 0 ? row.stripe_count : placement::usual_stripe_count(row.bytes, row.shared));
     if (row.stripe_size.count != 0) request.stripe_size = row.stripe_size;
+    request.shared = row.shared;
     // Each file of a pattern is one of its own.
     for (std::uint64_t i = 0; i < row.files; ++i) {
       if (row.files > 1) request.name = fmt::format("{}#{}", row.name, i);
