@@ -231,7 +231,7 @@ Result<void> run_jobs_synth(const JobsSynthOptions& options, Context&) {
                               }};
   IEZ_TRY(const jobs::SynthTruth truth, jobs::synthesise(synth, sink));
   if (synth.series) text += jobs::csv_heading(jobs::Table::jobs) + jobs_text;
-  text += fmt::format("# sums: {} jobs, {} with I/O, {} that write, {:.0f} bytes read, {:.0f} bytes written, {} rows of series\n",
+  text += fmt::format("# sums: {} jobs, {} with I/O, {} that write, {} bytes read, {} bytes written, {} rows of series\n",
                       truth.jobs, truth.io_jobs, truth.writers, truth.read_bytes, truth.write_bytes, truth.series_rows);
   IEZ_CHECK(flush(0));
   return output.finish();

@@ -54,15 +54,17 @@ class Reader {
   }
   double real() { return std::bit_cast<double>(number()); }
   std::string text() {
-    const std::uint64_t size = number(bytes_.size() - at_);
-    if (failed_) return {};
+    const std::uint64_t size = count();
     std::string out(size, '\0');
     if (size > 0) std::memcpy(out.data(), bytes_.data() + at_, size);
     at_ += size;
     return out;
   }
-  // Of members that take at least one byte each.
-  std::uint64_t count() { return number(bytes_.size() - at_); }
+  // Of members that take at least one byte each, and come after it.
+  std::uint64_t count() {
+    const std::uint64_t value = number();
+    return value <= bytes_.size() - at_ ? value : bad();
+  }
   bool failed() const { return failed_; }
   bool done() const { return !failed_ && at_ == bytes_.size(); }
 

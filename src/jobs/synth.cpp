@@ -244,8 +244,8 @@ class JobDraws {
 
 void count(const JobRow& row, SynthTruth& truth) {
   ++truth.jobs;
-  truth.read_bytes += static_cast<double>(row.data.read_bytes);
-  truth.write_bytes += static_cast<double>(row.data.write_bytes);
+  truth.read_bytes += row.data.read_bytes;
+  truth.write_bytes += row.data.write_bytes;
   truth.opens += row.metadata.open;
   truth.closes += row.metadata.close;
 }

@@ -38,8 +38,8 @@ struct SynthTruth {
   std::uint64_t writers = 0;
   std::uint64_t heavy_inefficient = 0;  // above the mean of bytes written, small calls; not of series
   std::uint64_t heavy_efficient = 0;
-  double read_bytes = 0;
-  double write_bytes = 0;
+  std::uint64_t read_bytes = 0;
+  std::uint64_t write_bytes = 0;
   std::uint64_t opens = 0;
   std::uint64_t closes = 0;
 };

@@ -184,8 +184,8 @@ class Emitter {
     ++truth_.jobs;
     truth_.io_jobs += job.data.read_bytes + job.data.write_bytes > 0 ? 1 : 0;
     truth_.writers += job.data.write_bytes > 0 ? 1 : 0;
-    truth_.read_bytes += static_cast<double>(job.data.read_bytes);
-    truth_.write_bytes += static_cast<double>(job.data.write_bytes);
+    truth_.read_bytes += job.data.read_bytes;
+    truth_.write_bytes += job.data.write_bytes;
     truth_.opens += job.metadata.open;
     truth_.closes += job.metadata.close;
     return sink_.job(std::move(job));

@@ -40,8 +40,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr Duration kPatienceBefore{1'000'000'000};  // of the store: the command waits
-constexpr Duration kPatienceAfter{5'000'000'000};
+constexpr Duration kPatience{1'000'000'000};  // of the store: the command waits
 
 std::string joined(const std::vector<std::string>& words) {
   std::string out;
@@ -337,7 +336,7 @@ void RunLife::State::prepare() {
                         .has_plan = !options_.plan_file.empty()};
   const bool possible = question.enabled && question.traceable && question.library;
   if (possible) {
-    const bool opened = open_store(kPatienceBefore);
+    const bool opened = open_store(kPatience);
     if (opened && find_late_plan()) question.has_plan = true;
     if (!options_.dry_run) question.folder = store_ != nullptr && make_folder();
     if (!store_ && !options_.dry_run) {
