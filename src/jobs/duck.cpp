@@ -102,8 +102,8 @@ Result<Calls> load_library() {
 
 // Loaded once, and never given back: threads of the library may outlive what used it.
 const Result<Calls>& calls() {
-  static const Result<Calls> loaded = load_library();
-  return loaded;
+  static const Result<Calls> kLoaded = load_library();
+  return kLoaded;
 }
 
 // The error of a query, without its second line on, which points into the SQL.

@@ -33,10 +33,10 @@ struct ResultTable {
   // REQUIRES: there is such a column; its name is part of the SQL that was asked.
   std::size_t column(std::string_view name) const;
   // Absent values are 0 and "".
-  double number(std::size_t row, std::string_view column) const;
-  std::int64_t integer(std::size_t row, std::string_view column) const;
-  std::string text(std::size_t row, std::string_view column) const;
-  bool absent(std::size_t row, std::string_view column) const;
+  double number(std::size_t row, std::string_view name) const;
+  std::int64_t integer(std::size_t row, std::string_view name) const;
+  std::string text(std::size_t row, std::string_view name) const;
+  bool absent(std::size_t row, std::string_view name) const;
 };
 
 enum class ColumnKind : std::uint8_t { text, integer, timestamp };  // a timestamp is given in seconds since 1970

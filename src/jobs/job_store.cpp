@@ -123,17 +123,17 @@ struct JobStore::Written {
 };
 
 JobStore::JobStore(Options options, Duck duck, std::optional<UserHash> hash)
-    : options_(std::move(options)), duck_(std::move(duck)), hash_(std::move(hash)) {}
+    : options_(std::move(options)), duck_(std::move(duck)), hash_(hash) {}
 
 Result<JobStore> JobStore::open(const Options& options) {
   IEZ_CHECK(make_folder(options.path));
   IEZ_CHECK(check_folder(options.path));
   IEZ_TRY(const auto lock, lock_file(fmt::format("{}/{}", options.path, kLockName), Lock::exclusive, true));
   IEZ_TRY(const auto readers, lock_file(fmt::format("{}/{}", options.path, kReadersName), Lock::shared, true));
-  IEZ_TRY(std::optional<UserHash> hash, user_hash(options));
+  IEZ_TRY(const std::optional<UserHash> hash, user_hash(options));
   IEZ_CHECK(recover(options.path));
   IEZ_TRY(Duck duck, Duck::open({.threads = options.threads}));
-  return JobStore(options, std::move(duck), std::move(hash));
+  return JobStore(options, std::move(duck), hash);
 }
 
 Result<std::uint64_t> JobStore::copy(Table table, const std::string& select, const std::string& folder, const std::string& name) {

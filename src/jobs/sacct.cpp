@@ -150,14 +150,14 @@ class Parser {
                    fmt::format("a step of job {}, which does not stand before it", text::printable(input::excerpt(of))));
       return {};
     }
-    add_usage(fields);
+    add_usage(fields, *job_);
     return {};
   }
 
-  void add_usage(const std::vector<std::string_view>& fields) {
+  void add_usage(const std::vector<std::string_view>& fields, JobRow& job) const {
     const auto bytes = [](std::string_view list) { return parse_slurm_size(tres_value(list, "fs/disk")).value_or(0); };
-    job_->data.read_bytes = saturating_add(job_->data.read_bytes, bytes(field(fields, Column::read)));
-    job_->data.write_bytes = saturating_add(job_->data.write_bytes, bytes(field(fields, Column::written)));
+    job.data.read_bytes = saturating_add(job.data.read_bytes, bytes(field(fields, Column::read)));
+    job.data.write_bytes = saturating_add(job.data.write_bytes, bytes(field(fields, Column::written)));
   }
 
   Result<void> job(const std::vector<std::string_view>& fields, std::string_view name, std::uint64_t number) {
@@ -177,15 +177,16 @@ class Parser {
     }
     passed_over_.clear();
     const std::string_view cluster_name = field(fields, Column::cluster);
-    job_.emplace(JobRow{.cluster = cluster_name.empty() ? options_.cluster : std::string(cluster_name),
-                        .id = std::string(name),
-                        .user = std::string(field(fields, Column::user)),
-                        .started = *started,
-                        .ended = *ended});
-    job_->nodes = nodes_of(fields);
-    job_->silent_nodes = job_->nodes;  // what nodes counted themselves says more
-    job_->memory = memory_of(fields);
-    add_usage(fields);
+    JobRow row{.cluster = cluster_name.empty() ? options_.cluster : std::string(cluster_name),
+               .id = std::string(name),
+               .user = std::string(field(fields, Column::user)),
+               .started = *started,
+               .ended = *ended};
+    row.nodes = nodes_of(fields);
+    row.silent_nodes = row.nodes;  // what nodes counted themselves says more
+    row.memory = memory_of(fields, row.nodes);
+    add_usage(fields, row);
+    job_ = std::move(row);
     ++report_.rows;
     return {};
   }
@@ -197,14 +198,14 @@ class Parser {
   }
 
   // Of the whole job. ReqMem of old versions is for each node ("4Gn") or core ("2Gc").
-  std::optional<std::uint64_t> memory_of(const std::vector<std::string_view>& fields) const {
+  std::optional<std::uint64_t> memory_of(const std::vector<std::string_view>& fields, std::uint32_t nodes) const {
     if (const auto allocated = parse_slurm_size(tres_value(field(fields, Column::alloc_tres), "mem"), kMebibyte))
       return allocated;
     std::string_view asked = field(fields, Column::req_mem);
     if (asked.empty()) return std::nullopt;
     std::uint64_t times = 1;
     if (asked.back() == 'n' || asked.back() == 'c') {
-      times = asked.back() == 'n' ? job_->nodes : text::parse_u64(field(fields, Column::cpus)).value_or(0);
+      times = asked.back() == 'n' ? nodes : text::parse_u64(field(fields, Column::cpus)).value_or(0);
       asked.remove_suffix(1);
     }
     const auto each = parse_slurm_size(asked, kMebibyte);
@@ -215,7 +216,8 @@ class Parser {
   Result<void> flush() {
     if (!job_) return {};
     ++summary_.jobs;
-    const JobRow row = *std::exchange(job_, std::nullopt);
+    const JobRow row = *std::move(job_);
+    job_.reset();
     return visit_(row);
   }
 

@@ -260,7 +260,7 @@ std::uint64_t up_to(std::size_t kind, std::uint64_t jobs) {
 std::int64_t start_of(std::uint64_t job, std::uint64_t jobs, bool heavy, std::uint64_t key) {
   const auto minute = static_cast<std::int64_t>(static_cast<double>(job) / static_cast<double>(jobs) * kDays * kMinutesOfDay);
   std::int64_t of_day = minute % kMinutesOfDay;
-  if (unit(key, when) < (heavy ? 0.5 : 0.1)) of_day = (mixed(key, when, 1) % 2 == 0 ? 5 : 11) * 60 + of_day % 60;
+  if (unit(key, when) < (heavy ? 0.5 : 0.1)) of_day = std::int64_t{mixed(key, when, 1) % 2 == 0 ? 5 : 11} * 60 + of_day % 60;
   return kFirst + (minute / kMinutesOfDay * kMinutesOfDay + of_day) * kMinute;
 }
 

@@ -149,7 +149,8 @@ class Planner {
 
  private:
   const Stripes& sized(Bytes bytes, std::uint32_t count, bool shared, Bytes end) const {
-    const std::uint64_t hash = (bytes.count + 31 * end.count + 2 * count + (shared ? 1 : 0)) * 0x9E3779B97F4A7C15ULL;
+    const std::uint64_t hash =
+        (bytes.count + 31 * end.count + 2 * std::uint64_t{count} + (shared ? 1 : 0)) * 0x9E3779B97F4A7C15ULL;
     Sized& kept = sized_[hash >> (64U - kSizedBits)];
     if (kept.count != count || kept.bytes != bytes || kept.end != end || kept.shared != shared)
       kept = {bytes, end, count, shared, choose_stripes(bytes, count, shared, end)};
