@@ -198,7 +198,8 @@ std::string spool_file_name(std::string_view host, WallTime time) {
   name.reserve(host.size());
   for (const char c : host) {
     const bool plain = text::is_digit(c) || (text::to_lower(c) >= 'a' && text::to_lower(c) <= 'z') || c == '-' || c == '.';
-    name += plain && !(name.empty() && c == '.') ? c : '_';
+    const bool would_hide = name.empty() && c == '.';
+    name += plain && !would_hide ? c : '_';
   }
   if (name.empty()) name = "localhost";
   const auto day = std::chrono::floor<std::chrono::seconds>(time);
