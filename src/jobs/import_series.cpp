@@ -33,7 +33,7 @@ std::optional<std::int64_t> before(std::span<const std::int64_t> times, std::int
 }  // namespace
 
 std::optional<std::uint8_t> counter_named(std::string_view name, std::string_view target) {
-  const auto found = std::ranges::find(kNames, name);
+  const auto* const found = std::ranges::find(kNames, name);
   if (found == kNames.end()) return std::nullopt;
   const auto counter = static_cast<std::uint8_t>(found - kNames.begin());
   if (counter == kCreate) {

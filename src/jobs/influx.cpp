@@ -114,6 +114,10 @@ struct Columns {
   std::vector<std::pair<std::size_t, std::string>> counters;  // of the wide form
   std::vector<std::string> names;
 
+  // Empty where there is no such column.
+  static std::string_view cell(std::span<const std::string_view> fields, std::optional<std::size_t> column) {
+    return column ? fields[*column] : std::string_view{};
+  }
   bool usable() const { return time && target && job && ((field && value) || !counters.empty()); }
 };
 
@@ -177,16 +181,19 @@ class CsvPoints {
 
  private:
   Result<void> point(std::span<const std::string_view> fields, std::size_t line) {
-    const auto time = parse_time(fields[*columns_.time], zone_);
+    const std::string_view when = Columns::cell(fields, columns_.time);
+    const auto time = parse_time(when, zone_);
     if (!time) {
-      report_.skip(origin_, line, fmt::format("'{}' is no time", text::printable(input::excerpt(fields[*columns_.time]))));
+      report_.skip(origin_, line, fmt::format("'{}' is no time", text::printable(input::excerpt(when))));
       return {};
     }
-    Point point{.target = std::string(fields[*columns_.target]), .job = std::string(fields[*columns_.job]), .time = time};
+    Point point{.target = std::string(Columns::cell(fields, columns_.target)),
+                .job = std::string(Columns::cell(fields, columns_.job)),
+                .time = time};
     if (columns_.field) {
-      std::string_view name = fields[*columns_.field];
+      std::string_view name = Columns::cell(fields, columns_.field);
       if (name.starts_with(kPrefix)) name.remove_prefix(kPrefix.size());
-      point.fields.emplace_back(name, fields[*columns_.value]);
+      point.fields.emplace_back(name, Columns::cell(fields, columns_.value));
     } else {
       for (const auto& [at, name] : columns_.counters) {
         if (!fields[at].empty()) point.fields.emplace_back(name, fields[at]);

@@ -27,10 +27,15 @@ struct Labels {
   std::string operation;
 
   void set(std::string_view name, std::string value) {
-    if (name == "__name__") metric = std::move(value);
-    if (name == "jobid") job = std::move(value);
-    if (name == "target") target = std::move(value);
-    if (name == "operation") operation = std::move(value);
+    if (name == "__name__") {
+      metric = std::move(value);
+    } else if (name == "jobid") {
+      job = std::move(value);
+    } else if (name == "target") {
+      target = std::move(value);
+    } else if (name == "operation") {
+      operation = std::move(value);
+    }
   }
 
   // Nothing: not a counter of a job that iez keeps.
