@@ -105,26 +105,21 @@ struct Totals {
 Totals totals_of(const jobs::Report& report) {
   Totals totals;
   const jobs::ResultTable& summary = report.summary["summary"];
+  const jobs::ResultTable& series = report.summary["series"];
   for (std::size_t row = 0; row < summary.rows.size(); ++row) {
     totals.jobs += summary.number(row, "jobs");
     totals.users += summary.number(row, "users");
-    totals.read += summary.number(row, "read_bytes");
-    totals.written += summary.number(row, "write_bytes");
     totals.io_jobs += summary.number(row, "io_jobs");
-    totals.first = row == 0 ? summary.integer(row, "first") : std::min(totals.first, summary.integer(row, "first"));
-    totals.last = std::max(totals.last, summary.integer(row, "last"));
-    totals.clusters += (row == 0 ? "" : ", ") + summary.text(row, "cluster");
   }
-  const jobs::ResultTable& series = report.summary["series"];
-  for (std::size_t row = 0; row < series.rows.size(); ++row) {
-    totals.series += series.number(row, "rows");
-    if (!summary.rows.empty()) continue;
-    // Servers alone told something.
-    totals.read += series.number(row, "read_bytes");
-    totals.written += series.number(row, "write_bytes");
-    totals.first = row == 0 ? series.integer(row, "first") : std::min(totals.first, series.integer(row, "first"));
-    totals.last = std::max(totals.last, series.integer(row, "last"));
-    totals.clusters += (row == 0 ? "" : ", ") + series.text(row, "cluster");
+  for (std::size_t row = 0; row < series.rows.size(); ++row) totals.series += series.number(row, "rows");
+  // Where no job told anything, servers may have.
+  const jobs::ResultTable& told = summary.rows.empty() ? series : summary;
+  for (std::size_t row = 0; row < told.rows.size(); ++row) {
+    totals.read += told.number(row, "read_bytes");
+    totals.written += told.number(row, "write_bytes");
+    totals.first = row == 0 ? told.integer(row, "first") : std::min(totals.first, told.integer(row, "first"));
+    totals.last = std::max(totals.last, told.integer(row, "last"));
+    totals.clusters += (row == 0 ? "" : ", ") + told.text(row, "cluster");
   }
   return totals;
 }
