@@ -335,6 +335,21 @@ TEST_F(AnalysisTest, CountersAtTheirLimitDoNotOverflow) {
   EXPECT_CLOSE(report.summary["summary"].number(0, "write_bytes"), 3.0 * static_cast<double>(kMost));
 }
 
+TEST_F(AnalysisTest, JobsOfCenturiesAreCounted) {
+  JobRow job = job_row("1", 0, 1);
+  job.ended = 253402300799;  // the last second that a store keeps
+  jobs_.push_back(job);
+  keep();
+  for (const double longest : {24.0, 1e9, 1e300}) {
+    JobReader reader = must(JobReader::open({.path = store()}));
+    const Report report = must(make_report(reader, {.path = store()}, {.longest_hours = longest}, [](std::string_view) {}));
+    const ResultTable& statistics = report.sections[0].answer["statistics"];
+    EXPECT_EQ(statistics.rows.size(), longest > 24 ? 2U : 0U);
+    if (statistics.rows.empty()) continue;
+    EXPECT_CLOSE(statistics.number(0, "median"), 253402300799 / 3600.0);
+  }
+}
+
 TEST_F(AnalysisTest, AnEmptyStoreHasAReport) {
   keep();
   JobReader reader = must(JobReader::open({.path = store()}));

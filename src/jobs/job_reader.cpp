@@ -30,7 +30,8 @@ std::string local_time(Table table, const JobReader::Options& options) {
 Result<void> make_view(Duck& duck, std::string_view name, Table table, const std::vector<StoreFile>& files,
                        const JobReader::Options& options, std::string_view which) {
   const std::string local = fmt::format("local_{}", time_of(table));
-  if (files.empty()) return duck.run(fmt::format("CREATE TABLE {}({}, {} TIMESTAMP)", name, column_types(table), local));
+  if (files.empty())
+    return duck.run(fmt::format("CREATE TABLE {}({}{}, {} TIMESTAMP)", name, column_types(table), sum_types(table), local));
   return duck.run(fmt::format("CREATE VIEW {} AS SELECT *, {} AS {} FROM {} WHERE {}{}", name, local_time(table, options), local,
                               sql_rows(files), condition(table, options), which));
 }
@@ -63,6 +64,7 @@ Result<JobReader> JobReader::open(const Options& options) {
   if (auto hash = UserHash::load(fmt::format("{}/{}", options.path, kKeyName))) reader.hash_ = *std::move(hash);
   for (const Table table : {Table::jobs, Table::series}) {
     IEZ_TRY(const auto files, files_of(options.path, table, options.range));
+    IEZ_CHECK(check_version(reader.duck_, files));
     if (table == Table::jobs) {
       IEZ_CHECK(make_view(reader.duck_, "jobs", table, files, options, ""));
     } else {
@@ -80,9 +82,14 @@ namespace {
 // Reads every value of a file; gives its rows.
 Result<std::int64_t> read_all(Duck& duck, Table table, const std::string& path) {
   IEZ_CHECK(check_ends(path));
-  const auto rows = duck.query(fmt::format("SELECT count(*) AS n, bit_xor(hash({})) % 2 = 0 AS read FROM {}", column_names(table),
-                                           sql_rows({{.path = path, .month = {}}})));
+  IEZ_CHECK(check_version(duck, {{.path = path, .month = {}}}));
+  const auto rows = duck.query(
+      fmt::format("SELECT count(*) AS n, bit_xor(hash({}{})) % 2 = 0 AS read, count(CASE WHEN {} THEN 1 END) AS wrong FROM {}",
+                  column_names(table), sum_names(table), sums_differ(table), sql_rows({{.path = path, .month = {}}})));
   if (!rows) return with_context(rows.error(), path);
+  if (const std::int64_t wrong = rows->integer(0, "wrong"); wrong > 0) {
+    return fail(Errc::io, fmt::format("{}: {} rows whose sums are not those of their columns: the file is damaged", path, wrong));
+  }
   return rows->integer(0, "n");
 }
 

@@ -139,9 +139,9 @@ Result<JobStore> JobStore::open(const Options& options) {
 Result<std::uint64_t> JobStore::copy(Table table, const std::string& select, const std::string& folder, const std::string& name) {
   IEZ_CHECK(make_folder(folder));
   const std::string temporary = fmt::format("{}/.{}.{}{}", folder, name, ::getpid(), kTemporaryEnd);
-  const auto copied = duck_.query(fmt::format(
-      "COPY ({}) TO {} (FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE false, KV_METADATA {{iez_table: '{}', iez_version: '1'}})",
-      select, sql_text(temporary), to_string(table)));
+  const auto copied = duck_.query(
+      fmt::format("COPY ({}) TO {} (FORMAT parquet, {}, USE_TMP_FILE false, KV_METADATA {{iez_table: '{}', iez_version: '{}'}})",
+                  select, sql_text(temporary), parquet_options(table), to_string(table), kFormatVersion));
   if (!copied) {
     (void)::unlink(temporary.c_str());
     return with_context(copied.error(), fmt::format("{}/{}", folder, name));
@@ -184,9 +184,10 @@ Result<JobStore::Written> JobStore::write_month(Table table, const Batch& batch,
     where += fmt::format(" QUALIFY row_number() OVER (PARTITION BY {} ORDER BY {}rowid) = 1", key_of(table),
                          table == Table::jobs ? "nodes - silent_nodes DESC, " : "");
   }
-  IEZ_TRY(
-      const std::uint64_t added,
-      copy(table, fmt::format("SELECT {} FROM batch {} ORDER BY {}", column_names(table), where, sort_of(table)), folder, name));
+  IEZ_TRY(const std::uint64_t added, copy(table,
+                                          fmt::format("SELECT {}{} FROM batch {} ORDER BY {}", column_names(table),
+                                                      sums_of_row(table), where, sort_of(table)),
+                                          folder, name));
   return Written{.added = added};
 }
 
@@ -196,9 +197,9 @@ Result<JobStore::Written> JobStore::amend_month(const Batch& batch, std::int64_t
   const Batch::Month& part = batch.months.at(month);
   IEZ_TRY(const ResultTable before, duck_.query(fmt::format("SELECT count(*) AS n FROM {}", sql_rows(files))));
   const std::string select = fmt::format(
-      "SELECT {0} FROM (SELECT {0}, -1 AS given FROM {1} UNION ALL SELECT {0}, rowid FROM batch WHERE month = {2}) "
+      "SELECT {0}{5} FROM (SELECT {0}, -1 AS given FROM {1} UNION ALL SELECT {0}, rowid FROM batch WHERE month = {2}) "
       "QUALIFY row_number() OVER (PARTITION BY {3} ORDER BY nodes - silent_nodes DESC, given) = 1 ORDER BY {4}",
-      column_names(Table::jobs), sql_rows(files), month, key_of(Table::jobs), sort_of(Table::jobs));
+      column_names(Table::jobs), sql_rows(files), month, key_of(Table::jobs), sort_of(Table::jobs), sums_of_row(Table::jobs));
   IEZ_TRY(const auto readers, lock_file(fmt::format("{}/{}", options_.path, kReadersName), Lock::exclusive, true));
   IEZ_TRY(const std::uint64_t rows,
           replace(Table::jobs, files, {.path = {}, .month = {}, .first = part.first, .last = part.last}, part.digest, select));
@@ -288,6 +289,7 @@ Result<std::uint64_t> JobStore::compact_month(Table table, const std::vector<Sto
 // locks of writers and readers.
 Result<std::uint64_t> JobStore::replace(Table table, const std::vector<StoreFile>& files, StoreFile with, std::uint64_t digest,
                                         const std::string& select) {
+  IEZ_CHECK(check_version(duck_, files));
   const std::string folder = std::filesystem::path(files.front().path).parent_path().string();
   std::vector<std::string> inputs;
   inputs.reserve(files.size());

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <fstream>
+#include <iterator>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -231,13 +233,88 @@ TEST_F(JobStoreTest, DamageInTheMiddleIsFoundByCheck) {
   EXPECT_THAT(report.problems[0], HasSubstr(path));
 }
 
+TEST_F(JobStoreTest, AFileOfAnotherVersionIsNamed) {
+  add(std::vector{job_row("1", 1500000000)});
+  const std::string path = files()[0];
+  const std::string moved = folder_ + "/moved.parquet";
+  std::filesystem::rename(path, moved);
+  must(must(Duck::open({}))
+           .run(fmt::format("COPY (FROM {}) TO {} (FORMAT parquet, KV_METADATA {{iez_version: '1'}})", sql_text(moved),
+                            sql_text(path))));
+  const auto names_it = [&](const std::string& message) {
+    EXPECT_THAT(message, testing::StartsWith(path + ": written in version 1 of the format; expected 2"));
+  };
+  const auto reader = JobReader::open({.path = store()});
+  ASSERT_FALSE(reader);
+  names_it(reader.error().message);
+  const CheckReport report = must(check_store(store()));
+  ASSERT_EQ(report.problems.size(), 1U);
+  names_it(report.problems[0]);
+  add(std::vector{job_row("2", 1500000001)});
+  const auto compacted = must(JobStore::open({.path = store()})).compact();
+  ASSERT_FALSE(compacted);
+  names_it(compacted.error().message);
+  EXPECT_EQ(files().size(), 2U);
+}
+
+// A value that changed is no error of the format where nothing is compressed: the sums tell.
+TEST_F(JobStoreTest, AValueThatChangedIsFoundByCheck) {
+  constexpr std::uint64_t kOpens = 0x1122334455667788;
+  std::vector<JobRow> rows;
+  for (int i = 0; i < 1000; ++i) rows.push_back(job_row(fmt::format("{}", i), 1500000000));
+  for (JobRow& row : rows) row.metadata.open = row.id.ends_with('7') ? kOpens : 1;  // a dictionary of two
+  add(rows);
+  const std::string path = files()[0];
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  const std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const std::size_t at = bytes.find("\x88\x77\x66\x55\x44\x33\x22\x11");
+  ASSERT_NE(at, std::string::npos);
+  file.clear();
+  file.seekp(static_cast<std::streamoff>(at));
+  file << '\x89' << std::flush;
+  ASSERT_EQ(kept().size(), rows.size());  // readable, and wrong
+  const CheckReport report = must(check_store(store()));
+  ASSERT_EQ(report.problems.size(), 1U);
+  EXPECT_THAT(report.problems[0], HasSubstr(path));
+  EXPECT_THAT(report.problems[0], HasSubstr("damaged"));
+}
+
+TEST_F(JobStoreTest, SumsAreKeptWithTheirRow) {
+  constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
+  JobRow row = job_row("1", 1500000000, 30);
+  row.ended = row.started + 3661;
+  row.data.read_bytes = 12;
+  row.metadata = {1, 2, 4, 8, 16, 32, 64, 128};
+  JobRow most = job_row("2", 1500000001, kMost);
+  most.data.read_bytes = 1;
+  most.metadata = {kMost, kMost, kMost, kMost, kMost, kMost, kMost, kMost};
+  const auto sums = [&] {
+    JobReader reader = must(JobReader::open({.path = store()}));
+    return must(reader.duck().query("SELECT job, seconds, bytes, metadata_calls FROM jobs ORDER BY job")).rows;
+  };
+  const std::vector<std::vector<Value>> expected{
+      {"1", std::int64_t{3661}, std::int64_t{42}, std::int64_t{255}},
+      {"2", std::int64_t{60}, static_cast<std::int64_t>(kMost), static_cast<std::int64_t>(kMost)}};
+  JobRow few = row;
+  few.silent_nodes = 1;
+  few.data.read_bytes = 5;
+  add(std::vector{few, most});
+  EXPECT_EQ(add(std::vector{row}).amended, 1U);
+  EXPECT_EQ(sums(), expected);
+  add(std::vector{job_row("3", 1500000000 + 86400)});
+  EXPECT_GT(must(must(JobStore::open({.path = store()})).compact()), 0U);
+  auto joined = sums();
+  joined.pop_back();
+  EXPECT_EQ(joined, expected);
+}
+
 TEST_F(JobStoreTest, AFullDiskLosesNothingAndDoublesNothing) {
   std::vector<JobRow> rows;
   for (int i = 0; i < 20000; ++i)
     rows.push_back(job_row(fmt::format("{}", i), 1500000000 + i * 300, static_cast<std::uint64_t>(i) * 7919));
   add(std::vector<JobRow>(rows.begin(), rows.begin() + 10));
   const auto before = kept();
-  const auto added = add_where_files_end_at(50000, rows);
+  const auto added = add_where_files_end_at(10000, rows);
   ASSERT_FALSE(added);
   EXPECT_THAT(added.error().message, HasSubstr(store()));
   for (const auto& [key, bytes] : kept()) EXPECT_TRUE(before.contains(key) || bytes % 7919 == 0);
@@ -305,7 +382,7 @@ TEST_F(JobStoreTest, UsersAsHashes) {
   ASSERT_EQ(users.rows.size(), 1U);
   EXPECT_THAT(users.text(0, "uid"), testing::MatchesRegex("u[0-9a-f]+"));
   EXPECT_EQ(reader.user_name("1000"), users.text(0, "uid"));
-  EXPECT_EQ(must(reader.duck().query("SELECT count(*) AS n FROM jobs WHERE job LIKE '%1000%'")).integer(0, "n"), 0);
+  EXPECT_EQ(must(reader.duck().query("SELECT count(*) AS n FROM jobs WHERE job LIKE '%.1000%'")).integer(0, "n"), 0);
   // A key that others may read is refused, and clear rows and hashes do not mix.
   ASSERT_EQ(::chmod((store() + "/key").c_str(), 0644), 0);
   EXPECT_THAT(JobStore::open({.path = store()}).error().message, HasSubstr("chmod 600"));

@@ -38,9 +38,9 @@ Result<JobLife> life_of(JobReader& reader, std::string_view job) {
       "ORDER BY started DESC LIMIT 1",
       id)));
   IEZ_CHECK(
-      duck.run(fmt::format("CREATE OR REPLACE TEMP TABLE this_run AS SELECT * FROM job_minutes WHERE job = {} AND "
-                           "(NOT EXISTS (SELECT 1 FROM this_job) OR (began = (SELECT began FROM this_job) AND cluster = "
-                           "(SELECT cluster FROM this_job)))",
+      duck.run(fmt::format("CREATE OR REPLACE TEMP TABLE this_run AS SELECT s.cluster, s.job, m.* FROM job_minutes m JOIN "
+                           "seen_jobs s ON s.id = m.id WHERE s.job = {} AND (NOT EXISTS (SELECT 1 FROM this_job) OR (began = "
+                           "(SELECT began FROM this_job) AND cluster = (SELECT cluster FROM this_job)))",
                            id)));
   JobLife life;
   IEZ_TRY(life.job,
@@ -57,9 +57,8 @@ Result<JobLife> life_of(JobReader& reader, std::string_view job) {
       life.bursts,
       asked(duck, "bursts",
             "SELECT b.slot, b.minutes, b.bytes, b.bytes / nullif(r.memory, 0) AS share_of_memory FROM bursts b JOIN runs r ON "
-            "r.cluster "
-            "= b.cluster AND r.job = b.job AND r.began IS NOT DISTINCT FROM b.began WHERE EXISTS (SELECT 1 FROM this_run t WHERE "
-            "t.cluster = b.cluster AND t.job = b.job AND t.began IS NOT DISTINCT FROM b.began) ORDER BY b.slot"));
+            "r.id = b.id AND r.began IS NOT DISTINCT FROM b.began WHERE EXISTS (SELECT 1 FROM this_run t WHERE t.id = b.id AND "
+            "t.began IS NOT DISTINCT FROM b.began) ORDER BY b.slot"));
   IEZ_CHECK(
       duck.run("CREATE OR REPLACE TEMP TABLE this_series AS SELECT s.* FROM series s JOIN this_run t ON t.cluster = s.cluster "
                "AND t.job = s.job "

@@ -134,10 +134,32 @@ Result<std::vector<StoreFile>> all_files(const std::string& store, Table table) 
   return files;
 }
 
-std::string sql_rows(const std::vector<StoreFile>& files) {
+namespace {
+
+std::string sql_list(const std::vector<StoreFile>& files) {
   std::string list;
   for (const StoreFile& file : files) list += fmt::format("{}{}", list.empty() ? "" : ", ", sql_text(file.path));
-  return fmt::format("read_parquet([{}], hive_partitioning=false)", list);
+  return list;
+}
+
+}  // namespace
+
+std::string sql_rows(const std::vector<StoreFile>& files) {
+  return fmt::format("read_parquet([{}], hive_partitioning=false)", sql_list(files));
+}
+
+Result<void> check_version(Duck& duck, const std::vector<StoreFile>& files) {
+  if (files.empty()) return {};
+  const auto other =
+      duck.query(fmt::format("SELECT file_name, decode(value) AS version FROM parquet_kv_metadata([{}]) WHERE decode(key) = "
+                             "'iez_version' AND decode(value) <> '{}' LIMIT 1",
+                             sql_list(files), kFormatVersion));
+  if (!other) return with_context(other.error(), files.size() == 1 ? files[0].path : fmt::format("{} and others", files[0].path));
+  if (other->rows.empty()) return {};
+  return fail(Errc::unsupported,
+              fmt::format("{}: written in version {} of the format; expected {}. Remedy: make a store anew from the rows, by "
+                          "`iez jobs ingest --store`",
+                          other->text(0, "file_name"), other->text(0, "version"), kFormatVersion));
 }
 
 Result<void> check_ends(const std::string& path) {

@@ -37,6 +37,11 @@ std::string month_folder(const std::string& store, Table table, std::int64_t mon
 // Their rows, as SQL names a table. REQUIRES: at least one.
 std::string sql_rows(const std::vector<StoreFile>& files);
 
+// Does each have the columns that this iez knows? Fails, naming one that another iez wrote. Files without a version are nobody's:
+// their columns tell.
+inline constexpr int kFormatVersion = 2;
+[[nodiscard]] Result<void> check_version(Duck& duck, const std::vector<StoreFile>& files);
+
 // Is there a whole Parquet file, as far as its two ends tell?
 [[nodiscard]] Result<void> check_ends(const std::string& path);
 

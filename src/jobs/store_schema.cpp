@@ -40,6 +40,23 @@ constexpr std::array kSeriesColumns{DuckColumn{"cluster", text},
                                     DuckColumn{"read_calls"},
                                     DuckColumn{"write_calls"}};
 
+struct RowSum {
+  std::string_view name;
+  std::string_view expression;
+};
+
+constexpr std::array kJobSums{
+    RowSum{"seconds", "date_diff('second', started, ended)"},
+    RowSum{"bytes", "CAST(least(CAST(read_bytes AS HUGEINT) + write_bytes, 9223372036854775807) AS BIGINT)"},
+    RowSum{"metadata_calls",
+           "CAST(least(CAST(opens AS HUGEINT) + closes + creates + mkdirs + mknods + renames + rmdirs + unlinks, "
+           "9223372036854775807) AS BIGINT)"}};
+
+std::span<const RowSum> sums_of(Table table) {
+  if (table == Table::jobs) return kJobSums;
+  return {};
+}
+
 constexpr std::int64_t kEndOfTime = 253402300800;  // the year 10000
 constexpr auto kLargest = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
 constexpr std::int64_t kMonthsOfYear = 12;
@@ -142,7 +159,7 @@ std::string_view key_of(Table table) { return table == Table::jobs ? "cluster, j
 
 std::string_view time_of(Table table) { return table == Table::jobs ? "started" : "sampled"; }
 
-std::string_view sort_of(Table table) { return table == Table::jobs ? "cluster, started, job" : "cluster, target, sampled, job"; }
+std::string_view sort_of(Table table) { return table == Table::jobs ? "cluster, started, job" : "cluster, job, sampled, target"; }
 
 std::string column_names(Table table) {
   std::string out;
@@ -157,6 +174,36 @@ std::string column_types(Table table) {
     out += fmt::format("{}{} {}", out.empty() ? "" : ", ", column.name, type);
   }
   return out;
+}
+
+std::string sum_names(Table table) {
+  std::string out;
+  for (const RowSum& sum : sums_of(table)) out += fmt::format(", {}", sum.name);
+  return out;
+}
+
+std::string sum_types(Table table) {
+  std::string out;
+  for (const RowSum& sum : sums_of(table)) out += fmt::format(", {} BIGINT", sum.name);
+  return out;
+}
+
+std::string sums_of_row(Table table) {
+  std::string out;
+  for (const RowSum& sum : sums_of(table)) out += fmt::format(", {} AS {}", sum.expression, sum.name);
+  return out;
+}
+
+std::string sums_differ(Table table) {
+  std::string out = "false";
+  for (const RowSum& sum : sums_of(table)) out += fmt::format(" OR {} IS DISTINCT FROM {}", sum.name, sum.expression);
+  return out;
+}
+
+std::string_view parquet_options(Table table) {
+  // Jobs are few, and each report passes over them a dozen times: decompression was two fifths of its time. Series are many, and
+  // are passed over three times.
+  return table == Table::jobs ? "PARQUET_VERSION v2, COMPRESSION uncompressed" : "COMPRESSION zstd";
 }
 
 std::string why_not(const JobRow& row) {

@@ -23,6 +23,16 @@ std::string_view sort_of(Table table);  // what compresses and is searched best
 std::string column_names(Table table);  // "cluster, job, ..."
 std::string column_types(Table table);  // "cluster VARCHAR, job VARCHAR, ..."
 
+// Sums over the columns of a row, which files keep behind them: each analysis asks for them, and adding them up again in each
+// costs more than reading them does. 2^63-1 stands for what is larger. Empty, or beginning with a comma.
+std::string sum_names(Table table);    // ", seconds, ..."
+std::string sum_types(Table table);    // ", seconds BIGINT, ..."
+std::string sums_of_row(Table table);  // ", date_diff(...) AS seconds, ..."
+std::string sums_differ(Table table);  // a condition: a file's sums are not those of its row
+
+// How COPY writes a table.
+std::string_view parquet_options(Table table);
+
 // Why the store cannot keep a row; empty: it can.
 std::string why_not(const JobRow& row);
 std::string why_not(const SeriesRow& row);

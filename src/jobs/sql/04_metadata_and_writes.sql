@@ -5,7 +5,7 @@ WITH job AS (
   SELECT cluster, CAST(write_bytes AS DOUBLE) AS bytes, ln(write_bytes) AS log_bytes, CAST(opens AS DOUBLE) AS opens, CAST(closes AS DOUBLE) AS closes,
          CAST(creates AS DOUBLE) AS creates, CAST(mkdirs AS DOUBLE) AS mkdirs, CAST(mknods AS DOUBLE) AS mknods,
          CAST(renames AS DOUBLE) AS renames, CAST(rmdirs AS DOUBLE) AS rmdirs, CAST(unlinks AS DOUBLE) AS unlinks,
-         CAST(opens AS DOUBLE) + closes + creates + mkdirs + mknods + renames + rmdirs + unlinks AS calls,
+         CAST(metadata_calls AS DOUBLE) AS calls,
          CASE WHEN opens > 0 THEN ln(opens) END AS log_opens, CASE WHEN closes > 0 THEN ln(closes) END AS log_closes,
          CASE WHEN creates > 0 THEN ln(creates) END AS log_creates, CASE WHEN mkdirs > 0 THEN ln(mkdirs) END AS log_mkdirs,
          CASE WHEN mknods > 0 THEN ln(mknods) END AS log_mknods, CASE WHEN renames > 0 THEN ln(renames) END AS log_renames,
@@ -25,8 +25,6 @@ FROM long ORDER BY cluster, r DESC NULLS LAST, operation;
 
 -- table scatter: Jobs by bytes written and metadata operations, in thirds and halves of powers of ten
 WITH placed AS (
-  SELECT cluster, CAST(floor(log10(CAST(write_bytes AS DOUBLE)) * 3) AS SMALLINT) AS x,
-         CAST(floor(log10(CAST(opens AS DOUBLE) + closes + creates + mkdirs + mknods + renames + rmdirs + unlinks) * 2) AS SMALLINT) AS y
-  FROM jobs
-  WHERE write_bytes > 0 AND (opens > 0 OR closes > 0 OR creates > 0 OR mkdirs > 0 OR mknods > 0 OR renames > 0 OR rmdirs > 0 OR unlinks > 0))
+  SELECT cluster, CAST(floor(log10(write_bytes) * 3) AS SMALLINT) AS x, CAST(floor(log10(metadata_calls) * 2) AS SMALLINT) AS y
+  FROM jobs WHERE write_bytes > 0 AND metadata_calls > 0)
 SELECT cluster, x / 3.0 AS log_bytes, y / 2.0 AS log_calls, count(*) AS jobs FROM placed GROUP BY 1, 2, 3 ORDER BY 1, 2, 3;

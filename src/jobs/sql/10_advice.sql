@@ -18,15 +18,18 @@ SELECT cluster, uid, jobs, read_bytes, write_bytes, write_calls, write_bytes / n
 FROM users JOIN person USING (cluster, uid) ORDER BY read_bytes + write_bytes DESC, cluster, uid LIMIT 50;
 
 -- table load: How few jobs make half of the bytes
-WITH totals AS (
-  SELECT cluster, CAST(sum(io_jobs) AS BIGINT) AS io_jobs, sum(read_bytes + write_bytes) AS total
-  FROM users GROUP BY cluster HAVING sum(io_jobs) > 0),
-large AS (
+WITH large AS (
   -- Jobs below half of the mean have less than half of the bytes together: the others are enough.
-  SELECT j.cluster, total, io_jobs, CAST(read_bytes AS DOUBLE) + write_bytes AS bytes
-  FROM jobs j JOIN totals t ON t.cluster = j.cluster AND CAST(read_bytes AS DOUBLE) + write_bytes >= total / io_jobs / 2),
+  SELECT j.cluster, m.bytes AS total, io_jobs, j.bytes, CAST(floor(log2(j.bytes) * 8) AS INTEGER) AS bin
+  FROM large_jobs j JOIN job_means m ON m.cluster = j.cluster AND j.bytes >= m.bytes / io_jobs / 2),
+bins AS (
+  SELECT cluster, bin, any_value(total) AS total, sum(sum(bytes)) OVER (PARTITION BY cluster ORDER BY bin DESC) AS so_far
+  FROM large GROUP BY cluster, bin),
+-- Half is reached in this bin: no job below it needs to be sorted.
+cut AS (SELECT cluster, max(bin) AS bin FROM bins WHERE so_far >= total / 2 GROUP BY cluster),
 running AS (
-  SELECT *, sum(bytes) OVER (PARTITION BY cluster ORDER BY bytes DESC ROWS UNBOUNDED PRECEDING) AS so_far FROM large)
+  SELECT l.*, sum(bytes) OVER (PARTITION BY l.cluster ORDER BY bytes DESC ROWS UNBOUNDED PRECEDING) AS so_far
+  FROM large l JOIN cut c ON c.cluster = l.cluster AND l.bin >= c.bin)
 SELECT cluster, any_value(io_jobs) AS io_jobs, any_value(total) AS bytes, count(CASE WHEN so_far - bytes < total / 2 THEN 1 END) AS jobs_of_half,
        max(bytes) / any_value(total) AS largest_job_share
 FROM running GROUP BY cluster ORDER BY cluster;
