@@ -164,6 +164,7 @@ Result<Data> make_data(const std::string& folder, bool quick) {
 }
 
 struct Reported {
+  int rounds = 0;
   double seconds = 0;
   double inefficient = 0;
   double above_half = 0;
@@ -171,9 +172,8 @@ struct Reported {
 
 // The command as a user starts it, with the page that it writes.
 Result<Reported> time_report(const Settings& settings, const Data& data, const std::string& folder) {
-  Reported reported;
-  const int rounds = settings.quick ? 1 : 3;
-  for (int round = 0; round < rounds; ++round) {
+  Reported reported{.rounds = settings.quick ? 1 : 3};
+  for (int round = 0; round < reported.rounds; ++round) {
     const auto start = Clock::now();
     IEZ_TRY(const std::string text,
             output_of({settings.program, "jobs", "report", "--store", data.store, "--out", folder + "/report.html", "--json"}));
@@ -202,18 +202,27 @@ Figure pandas_figure(const Data& data, const Reported& ours, const std::string& 
     figure.note = written.error().message;
     return figure;
   }
-  const auto answer = output_of({*python, script, data.jobs_csv, data.series_csv}, std::chrono::seconds(1800));
-  if (!answer) {
-    figure.note = answer.error().message;
-    return figure;
+  // The best of as many runs as ours.
+  nlohmann::json json;
+  double read = 0;
+  double analyse = 0;
+  for (int round = 0; round < ours.rounds; ++round) {
+    const auto answer = output_of({*python, script, data.jobs_csv, data.series_csv}, std::chrono::seconds(1800));
+    if (!answer) {
+      figure.note = answer.error().message;
+      return figure;
+    }
+    json = nlohmann::json::parse(*answer, nullptr, false);
+    if (json.is_discarded()) {
+      figure.note = "pandas gave no JSON";
+      return figure;
+    }
+    const double read_now = json["read_s"].get<double>();
+    const double analyse_now = json["analyse_s"].get<double>();
+    if (round > 0 && read_now + analyse_now >= read + analyse) continue;
+    read = read_now;
+    analyse = analyse_now;
   }
-  const auto json = nlohmann::json::parse(*answer, nullptr, false);
-  if (json.is_discarded()) {
-    figure.note = "pandas gave no JSON";
-    return figure;
-  }
-  const double read = json["read_s"].get<double>();
-  const double analyse = json["analyse_s"].get<double>();
   const bool same = json["answers"]["inefficient"].get<double>() == ours.inefficient &&
                     json["answers"]["above_half"].get<double>() == ours.above_half;
   if (!same) {
@@ -247,7 +256,7 @@ Result<std::vector<Figure>> run_jobs(const Settings& settings) {
                      .higher_is_better = false,
                      .target = 10,
                      .note = fmt::format("`iez jobs report --out`: ten analyses of {} jobs and {} rows of series; best of {}",
-                                         data.jobs, data.rows, settings.quick ? 1 : 3)});
+                                         data.jobs, data.rows, reported.rounds)});
   figures.push_back(pandas_figure(data, reported, folder.path()));
   figures.push_back({.name = "jobs.ingest_rows_s",
                      .value = ingested.rows_a_second,

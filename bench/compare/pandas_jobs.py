@@ -1,4 +1,4 @@
-"""The ten analyses of `iez jobs report` in pandas, as somebody who knows pandas writes them: vectorised, no loops over rows.
+"""The summary and the ten analyses of `iez jobs report` in pandas, as somebody who knows pandas writes them: vectorised, no loops over rows.
 
 usage: pandas_jobs.py JOBS.csv SERIES.csv
 Prints one JSON document: seconds to read, seconds of each analysis, and some answers to compare with.
@@ -13,7 +13,7 @@ import pandas as pd
 
 METADATA = ["opens", "closes", "creates", "mkdirs", "mknods", "renames", "rmdirs", "unlinks"]
 JOB_COLUMNS = {"cluster": "category", "job": "str", "uid": "category", "started": "int64", "ended": "int64", "nodes": "int32", "memory": "float64",
-               "read_bytes": "float64", "write_bytes": "float64", "read_calls": "float64", "write_calls": "float64", **{name: "float64" for name in METADATA}}
+               "read_bytes": "float64", "write_bytes": "float64", "read_calls": "float64", "write_calls": "float64", "silent_nodes": "int32", **{name: "float64" for name in METADATA}}
 SERIES_COLUMNS = {"cluster": "category", "target": "category", "job": "str", "sampled": "int64", "seconds": "int32", "opens": "float64", "closes": "float64",
                   "read_bytes": "float64", "write_bytes": "float64"}
 
@@ -51,8 +51,12 @@ def write_efficiency(jobs):
         mean_bytes = table.groupby("cluster", observed=True).write_bytes.transform("mean")
         mean_call = a_call.groupby(table.cluster, observed=True).transform("mean")
         heavy = table.write_bytes > mean_bytes
-        answers[name] = pd.DataFrame({"cluster": table.cluster, "heavy": heavy, "inefficient": heavy & (a_call < mean_call),
-                                      "efficient": heavy & (a_call > mean_call)}).groupby("cluster", observed=True).sum()
+        inefficient = heavy & (a_call < mean_call)
+        answers[name] = pd.DataFrame({"cluster": table.cluster, "heavy": heavy, "inefficient": inefficient, "efficient": heavy & (a_call > mean_call),
+                                      "bytes": table.write_bytes, "inefficient_bytes": table.write_bytes.where(inefficient, 0)}).groupby(
+                                          "cluster", observed=True).sum()
+        answers[name + " range"] = (table[table.write_bytes > 0].groupby("cluster", observed=True).write_bytes.agg(["size", "min", "max"]),
+                                    a_call.groupby(table.cluster, observed=True).agg(["count", "max"]))
     writes = io[(io.write_bytes > 0) & (io.write_calls > 0)]
     sizes = np.floor(np.log2(np.maximum(writes.write_bytes / writes.write_calls, 1))).astype(int)
     return answers, writes.groupby([writes.cluster, sizes], observed=True).write_bytes.agg(["size", "sum"])
@@ -139,14 +143,16 @@ def burst_classes(runs, bursts):
     return answers, (largest > 0.5).sum()
 
 
-def contention(jobs, runs):
+def contention(jobs, runs, series):
     moved = jobs.groupby([jobs.cluster, jobs.started // 3600 % 24], observed=True).bytes.agg(["size", "sum"])
+    servers = series.groupby([series.cluster, series.target, series.sampled // 3600], observed=True)[["read_bytes", "write_bytes"]].sum().reset_index()
+    by_hour = servers.groupby([servers.cluster, servers.sampled % 24], observed=True)[["read_bytes", "write_bytes"]].sum()
     some = runs[runs.io > 0]
     key = [some.cluster, some.uid, some.nodes, np.round(np.log2(1 + some.write_bytes)), np.round(np.log2(1 + some.read_bytes))]
     groups = some.groupby(key, observed=True).io
     alike = groups.transform("size") >= 3
     ratio = (some.io / groups.transform("max"))[alike]
-    return moved, ratio.groupby([some.cluster[alike], some.started[alike] // 3600 % 24], observed=True).agg(["size", "mean"])
+    return moved, by_hour, ratio.groupby([some.cluster[alike], some.started[alike] // 3600 % 24], observed=True).agg(["size", "mean"])
 
 
 def advice(jobs):
@@ -163,6 +169,16 @@ def advice(jobs):
         ordered = np.sort(part.to_numpy())[::-1]
         halves[cluster] = int(np.searchsorted(np.cumsum(ordered), ordered.sum() / 2) + 1)
     return people, halves, by_hour[bad]
+
+
+def summary(jobs, series):
+    what = jobs.groupby("cluster", observed=True).agg(jobs=("nodes", "size"), first=("started", "min"), last=("started", "max"),
+                                                      read=("read_bytes", "sum"), written=("write_bytes", "sum"), silent=("silent_nodes", "sum"))
+    what["users"] = jobs.groupby(["cluster", "uid"], observed=True).size().groupby(level=0, observed=True).size()
+    seen = series.groupby("cluster", observed=True).agg(rows=("seconds", "size"), jobs=("job", "nunique"), targets=("target", "nunique"),
+                                                        first=("sampled", "min"), last=("sampled", "max"), read=("read_bytes", "sum"),
+                                                        written=("write_bytes", "sum"))
+    return what, jobs[jobs.bytes > 0].groupby("cluster", observed=True).size(), seen
 
 
 def main():
@@ -183,6 +199,7 @@ def main():
         jobs["bytes"] = jobs.read_bytes + jobs.write_bytes
 
     timed("derive", derive)
+    timed("summary", summary, jobs, series)
     timed("duration_and_nodes", duration_and_nodes, jobs)
     timed("read_and_write_shares", read_and_write_shares, jobs)
     classes, _ = timed("write_efficiency", write_efficiency, jobs)
@@ -192,7 +209,7 @@ def main():
     runs, bursts = timed("prepare", prepare, jobs, series)
     shares = timed("io_share", io_share, runs)
     _, above_half = timed("bursts", burst_classes, runs, bursts)
-    timed("contention", contention, jobs, runs)
+    timed("contention", contention, jobs, runs, series)
     _, halves, _ = timed("advice", advice, jobs)
     print(json.dumps({"read_s": read_seconds, "analyse_s": sum(times.values()), "times": times,
                       "answers": {"jobs": len(jobs), "inefficient": int(classes["jobs"].inefficient.sum()), "above_half": int(above_half),
