@@ -216,7 +216,8 @@ std::string demo_text(const DemoReport& report, const Terminal& terminal) {
       "\nOSTCost is the fullest OST over the mean: 1 is even. Published: the source's testbed, round robin -> its allocator.\n"
       "Lustre's own round robin, which the lab has, is nearly even for files of one size; there is little left to gain.\n"
       "Files of unequal sizes, or two applications at once, are where it is not.\n";
-  if (report.quick) out += "This was a quick run: files too small for rates that mean something.\n";
+  out += report.quick ? "This was a quick run: files too small for rates that mean something.\n"
+                      : "Rates move by a tenth or more with what else a machine does: --repeat 3 takes the best of three runs.\n";
   out +=
       "\nWhat next\n"
       "  iez run -- mpirun -n 64 ./your_program     twice: the second run is placed (docs/guide/try-it.md)\n"
