@@ -128,7 +128,8 @@ TEST(Sampler, JobsAreCountedInTurnWithinTheirShare) {
   input::ParseReport report;
   const auto counted = [&] {
     std::size_t count = 0;
-    for (const OstSample& ost : sampler->take(clock, 1s, report).file_systems.at(0).osts) {
+    const auto sample = sampler->take(clock, 1s, report);
+    for (const OstSample& ost : sample.file_systems.at(0).osts) {
       if (!ost.jobs) continue;
       EXPECT_EQ(*ost.jobs, 200'002U);
       ++count;

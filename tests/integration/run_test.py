@@ -104,6 +104,15 @@ class RunCase(unittest.TestCase):
         self.nothing_left()
         return first, second
 
+    def mpi(self, flavour):
+        launcher = shutil.which(f"mpirun.{flavour}")
+        compiler = shutil.which(f"mpicc.{flavour}")
+        if not launcher or not compiler:
+            self.skipTest(f"{flavour} is not here")
+        program = self.state / "mpi_io"
+        run([compiler, "-O1", ROOT / "tests/preload/mpi_io.c", "-o", program])
+        self.twice(f"mpi-{flavour}", [launcher, "-n", "8", program, self.place / "shared", "4", "65536"], ["shared"])
+
 
 class Loop(RunCase):
     def test_shell(self):
@@ -125,15 +134,6 @@ class Loop(RunCase):
             for record in (value for kind, value in json.loads(line).items() if kind == "file"):
                 rows[pathlib.Path(record["name"]).name] = record["written"]
         self.assertEqual(rows, {"again": 1 << 20, "inplace": 1 << 20, "log": 60000})
-
-    def mpi(self, flavour):
-        launcher = shutil.which(f"mpirun.{flavour}")
-        compiler = shutil.which(f"mpicc.{flavour}")
-        if not launcher or not compiler:
-            self.skipTest(f"{flavour} is not here")
-        program = self.state / "mpi_io"
-        run([compiler, "-O1", ROOT / "tests/preload/mpi_io.c", "-o", program])
-        self.twice(f"mpi-{flavour}", [launcher, "-n", "4", program, self.place / "shared", "4", "65536"], ["shared"])
 
     def test_openmpi(self):
         self.mpi("openmpi")
@@ -375,6 +375,10 @@ class Mariadb(RunCase):
         self.environment["IEZ_STORE"], _ = start_mariadb(self)
         self.twice("shell", ["sh", "-c", WRITE], [f"out.{i}" for i in range(1, 7)])
         self.assertFalse((self.state / "iez/iez.db").exists())
+
+    def test_openmpi(self):
+        self.environment["IEZ_STORE"], _ = start_mariadb(self)
+        self.mpi("openmpi")
 
 
 class Coordinator(RunCase):
