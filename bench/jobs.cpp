@@ -10,6 +10,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/rng.hpp"
+#include "jobs/analysis.hpp"
+#include "jobs/census.hpp"
 #include "jobs/job_store.hpp"
 #include "jobs/rows_csv.hpp"
 #include "jobs/synth.hpp"
@@ -238,6 +240,29 @@ Figure pandas_figure(const Data& data, const Reported& ours, const std::string& 
   return figure;
 }
 
+// The tables of all jobs, by our pass and by the SQL that defines them; the best of some rounds, each with a DuckDB of its own.
+Result<Figure> census_figure(const Data& data, int rounds) {
+  double ours = 0;
+  double theirs = 0;
+  for (int round = 0; round < rounds; ++round) {
+    for (const bool by_sql : {false, true}) {
+      IEZ_TRY(jobs::JobReader reader, jobs::JobReader::open({.path = data.store}));
+      const jobs::AnalysisOptions options;
+      IEZ_CHECK(jobs::make_options(reader.duck(), options));
+      const auto start = Clock::now();
+      IEZ_CHECK(by_sql ? jobs::make_tables(reader.duck(), "00_census") : jobs::make_census(reader.duck(), options.longest_hours));
+      const double seconds = seconds_since(start);
+      double& best = by_sql ? theirs : ours;
+      best = round == 0 ? seconds : std::min(best, seconds);
+    }
+  }
+  return Figure{.name = "jobs.census_vs_sql",
+                .value = theirs / ours,
+                .unit = "x",
+                .target = 1.5,
+                .note = fmt::format("the tables of 00_census.sql: one pass of ours in {:.2f} s, SQL in {:.2f} s", ours, theirs)};
+}
+
 }  // namespace
 
 Result<std::vector<Figure>> run_jobs(const Settings& settings) {
@@ -258,6 +283,9 @@ Result<std::vector<Figure>> run_jobs(const Settings& settings) {
                      .note = fmt::format("`iez jobs report --out`: ten analyses of {} jobs and {} rows of series; best of {}",
                                          data.jobs, data.rows, reported.rounds)});
   figures.push_back(pandas_figure(data, reported, folder.path()));
+  settings.progress("counting jobs by SQL");
+  IEZ_TRY(Figure census, census_figure(data, reported.rounds));
+  figures.push_back(std::move(census));
   figures.push_back({.name = "jobs.ingest_rows_s",
                      .value = ingested.rows_a_second,
                      .unit = "1/s",

@@ -8,8 +8,8 @@
 
 namespace iez::bench {
 
-// jobs.report_s, jobs.vs_pandas, jobs.ingest_rows_s, jobs.bytes_per_row, jobs.sampler_cpu, jobs.sampler_mib. Takes about 1 GB in
-// TMPDIR, most of it for pandas.
+// jobs.report_s, jobs.vs_pandas, jobs.census_vs_sql, jobs.ingest_rows_s, jobs.bytes_per_row, jobs.sampler_cpu, jobs.sampler_mib.
+// Takes about 1 GB in TMPDIR, most of it for pandas.
 [[nodiscard]] Result<std::vector<Figure>> run_jobs(const Settings& settings);
 
 }  // namespace iez::bench

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "jobs/census.hpp"
+
 namespace iez::jobs {
 
 namespace {
@@ -62,7 +64,7 @@ const ResultTable& Answer::operator[](std::string_view table) const {
   return found->table;
 }
 
-Result<void> prepare(Duck& duck, const AnalysisOptions& options) {
+Result<void> make_options(Duck& duck, const AnalysisOptions& options) {
   std::string columns;
   for (const auto& [name, value] : option_values(options)) {
     // 0 stands for what is not known.
@@ -70,11 +72,20 @@ Result<void> prepare(Duck& duck, const AnalysisOptions& options) {
     columns +=
         fmt::format("{}CAST({} AS DOUBLE) AS {}", columns.empty() ? "" : ", ", unknown ? "NULL" : fmt::format("{}", value), name);
   }
-  IEZ_CHECK(duck.run(fmt::format("CREATE TEMP TABLE options AS SELECT {}", columns)));
-  for (const Statement& statement : statements_of(file_named("00_prepare").text)) {
-    if (const auto done = duck.run(statement.sql); !done) return with_context(done.error(), "00_prepare.sql");
+  return duck.run(fmt::format("CREATE TEMP TABLE options AS SELECT {}", columns));
+}
+
+Result<void> make_tables(Duck& duck, std::string_view sql_name) {
+  for (const Statement& statement : statements_of(file_named(sql_name).text)) {
+    if (const auto done = duck.run(statement.sql); !done) return with_context(done.error(), fmt::format("{}.sql", sql_name));
   }
   return {};
+}
+
+Result<void> prepare(Duck& duck, const AnalysisOptions& options) {
+  IEZ_CHECK(make_options(duck, options));
+  IEZ_CHECK(make_census(duck, options.longest_hours));
+  return make_tables(duck, "00_prepare");
 }
 
 Result<Answer> ask(Duck& duck, std::string_view sql_name) {

@@ -65,7 +65,14 @@ struct Answer {
   const ResultTable& operator[](std::string_view table) const;
 };
 
-// Makes `options` and what 00_prepare.sql makes. REQUIRES: views `jobs` and `series`.
+// Makes the table `options`.
+[[nodiscard]] Result<void> make_options(Duck& duck, const AnalysisOptions& options);
+
+// Makes the tables of a file that makes some. REQUIRES: there is such a file, and what it needs.
+[[nodiscard]] Result<void> make_tables(Duck& duck, std::string_view sql_name);
+
+// Makes what analyses need: `options`, the tables of 00_census.sql, but by a pass of ours (census.hpp), and those of
+// 00_prepare.sql. REQUIRES: views `jobs`, `series` and `totals`.
 [[nodiscard]] Result<void> prepare(Duck& duck, const AnalysisOptions& options);
 
 // The answers of one file. REQUIRES: there is such a file; prepare().

@@ -11,56 +11,13 @@
 #include <limits>
 #include <utility>
 
-#include <duckdb.h>
 #include <fmt/format.h>
+
+#include "jobs/duck_handles.hpp"
 
 namespace iez::jobs {
 
 namespace {
-
-// What we call of the library. A list, so that a name is written once.
-#define IEZ_DUCK_CALLS(X)                    \
-  X(duckdb_create_config)                    \
-  X(duckdb_set_config)                       \
-  X(duckdb_destroy_config)                   \
-  X(duckdb_open_ext)                         \
-  X(duckdb_close)                            \
-  X(duckdb_connect)                          \
-  X(duckdb_disconnect)                       \
-  X(duckdb_free)                             \
-  X(duckdb_query)                            \
-  X(duckdb_destroy_result)                   \
-  X(duckdb_result_error)                     \
-  X(duckdb_column_count)                     \
-  X(duckdb_column_name)                      \
-  X(duckdb_column_type)                      \
-  X(duckdb_fetch_chunk)                      \
-  X(duckdb_destroy_data_chunk)               \
-  X(duckdb_data_chunk_get_size)              \
-  X(duckdb_data_chunk_get_vector)            \
-  X(duckdb_vector_get_data)                  \
-  X(duckdb_vector_get_validity)              \
-  X(duckdb_validity_row_is_valid)            \
-  X(duckdb_appender_create)                  \
-  X(duckdb_appender_error)                   \
-  X(duckdb_append_data_chunk)                \
-  X(duckdb_appender_close)                   \
-  X(duckdb_appender_destroy)                 \
-  X(duckdb_create_data_chunk)                \
-  X(duckdb_create_logical_type)              \
-  X(duckdb_destroy_logical_type)             \
-  X(duckdb_data_chunk_reset)                 \
-  X(duckdb_data_chunk_set_size)              \
-  X(duckdb_vector_size)                      \
-  X(duckdb_vector_assign_string_element_len) \
-  X(duckdb_vector_ensure_validity_writable)  \
-  X(duckdb_validity_set_row_invalid)
-
-struct Calls {
-#define IEZ_DUCK_MEMBER(name) decltype(&::name) name = nullptr;
-  IEZ_DUCK_CALLS(IEZ_DUCK_MEMBER)
-#undef IEZ_DUCK_MEMBER
-};
 
 std::vector<std::string> library_places() {
   if (const char* const named = std::getenv("IEZ_DUCKDB_LIBRARY"); named != nullptr && *named != '\0') return {named};
@@ -73,7 +30,7 @@ std::vector<std::string> library_places() {
   return places;
 }
 
-Result<Calls> load_library() {
+Result<DuckCalls> load_library() {
   void* library = nullptr;
   std::string why;
   for (const std::string& place : library_places()) {
@@ -87,7 +44,7 @@ Result<Calls> load_library() {
                                              "IEZ_DUCKDB_LIBRARY to a libduckdb.so",
                                              why));
   }
-  Calls calls;
+  DuckCalls calls;
   for (const auto& [name, to] : {
 #define IEZ_DUCK_NAME(call) std::pair<const char*, void*>{#call, static_cast<void*>(&calls.call)},
            IEZ_DUCK_CALLS(IEZ_DUCK_NAME)
@@ -98,12 +55,6 @@ Result<Calls> load_library() {
     std::memcpy(to, static_cast<const void*>(&symbol), sizeof symbol);
   }
   return calls;
-}
-
-// Loaded once, and never given back: threads of the library may outlive what used it.
-const Result<Calls>& calls() {
-  static const Result<Calls> kLoaded = load_library();
-  return kLoaded;
 }
 
 // The error of a query, without its second line on, which points into the SQL.
@@ -132,12 +83,7 @@ Value whole(const void* data, idx_t row) {
   return static_cast<std::int64_t>(static_cast<const T*>(data)[row]);
 }
 
-Value text_value(const void* data, idx_t row) {
-  const duckdb_string_t& text = static_cast<const duckdb_string_t*>(data)[row];
-  constexpr std::uint32_t kInlined = 12;
-  const std::uint32_t size = text.value.inlined.length;
-  return std::string(size <= kInlined ? &text.value.inlined.inlined[0] : text.value.pointer.ptr, size);
-}
+Value text_value(const void* data, idx_t row) { return std::string(text_of(static_cast<const duckdb_string_t*>(data)[row])); }
 
 // Null: a type that no query of ours may have.
 Value (*reader_of(duckdb_type type))(const void*, idx_t) {
@@ -169,16 +115,16 @@ Value (*reader_of(duckdb_type type))(const void*, idx_t) {
 
 // A result that is destroyed with its scope.
 struct OwnedResult {
-  const Calls& calls;
+  const DuckCalls& calls;
   duckdb_result result{};
 
-  explicit OwnedResult(const Calls& known) : calls(known) {}
+  explicit OwnedResult(const DuckCalls& known) : calls(known) {}
   ~OwnedResult() { calls.duckdb_destroy_result(&result); }
   OwnedResult(const OwnedResult&) = delete;
   OwnedResult& operator=(const OwnedResult&) = delete;
 };
 
-void take_chunk(const Calls& call, duckdb_data_chunk chunk, const std::vector<Value (*)(const void*, idx_t)>& readers,
+void take_chunk(const DuckCalls& call, duckdb_data_chunk chunk, const std::vector<Value (*)(const void*, idx_t)>& readers,
                 std::vector<std::vector<Value>>& rows) {
   const idx_t size = call.duckdb_data_chunk_get_size(chunk);
   const std::size_t first = rows.size();
@@ -224,27 +170,54 @@ bool ResultTable::absent(std::size_t row, std::string_view name) const {
   return std::holds_alternative<std::monostate>(rows[row][column(name)]);
 }
 
-struct Duck::Handles {
-  const Calls& call;
-  duckdb_database database = nullptr;
-  duckdb_connection connection = nullptr;
+const Result<DuckCalls>& duck_calls() {
+  static const Result<DuckCalls> kLoaded = load_library();
+  return kLoaded;
+}
 
-  explicit Handles(const Calls& calls) : call(calls) {}
-  ~Handles() {
-    if (connection != nullptr) call.duckdb_disconnect(&connection);
-    if (database != nullptr) call.duckdb_close(&database);
+duckdb_type type_of(ColumnKind kind) {
+  switch (kind) {
+    case ColumnKind::text:
+      return DUCKDB_TYPE_VARCHAR;
+    case ColumnKind::integer:
+      return DUCKDB_TYPE_BIGINT;
+    case ColumnKind::timestamp:
+      return DUCKDB_TYPE_TIMESTAMP;
+    case ColumnKind::number:
+      return DUCKDB_TYPE_DOUBLE;
+    case ColumnKind::date:
+      return DUCKDB_TYPE_DATE;
+    case ColumnKind::huge:
+      return DUCKDB_TYPE_HUGEINT;
   }
-  Handles(const Handles&) = delete;
-  Handles& operator=(const Handles&) = delete;
-};
+  return DUCKDB_TYPE_INVALID;
+}
+
+std::string_view sql_type(ColumnKind kind) {
+  switch (kind) {
+    case ColumnKind::text:
+      return "VARCHAR";
+    case ColumnKind::integer:
+      return "BIGINT";
+    case ColumnKind::timestamp:
+      return "TIMESTAMP";
+    case ColumnKind::number:
+      return "DOUBLE";
+    case ColumnKind::date:
+      return "DATE";
+    case ColumnKind::huge:
+      return "HUGEINT";
+  }
+  return "";
+}
 
 Duck::Duck(std::unique_ptr<Handles> handles) : handles_(std::move(handles)) {}
 Duck::~Duck() = default;
 Duck::Duck(Duck&& other) noexcept = default;
 
 Result<Duck> Duck::open(const Options& options) {
-  if (!calls()) return std::unexpected(calls().error());
-  const Calls& call = *calls();
+  if (!duck_calls()) return std::unexpected(duck_calls().error());
+  const DuckCalls& call = *duck_calls();
   auto handles = std::make_unique<Handles>(call);
   duckdb_config config = nullptr;
   bool good = call.duckdb_create_config(&config) == DuckDBSuccess;
@@ -278,7 +251,7 @@ Result<void> Duck::run(std::string_view sql) {
 }
 
 Result<ResultTable> Duck::query(std::string_view sql) {
-  const Calls& call = handles_->call;
+  const DuckCalls& call = handles_->call;
   OwnedResult owned(call);
   if (call.duckdb_query(handles_->connection, std::string(sql).c_str(), &owned.result) != DuckDBSuccess) {
     return fail(Errc::io, reason_of(call.duckdb_result_error(&owned.result)));
@@ -303,7 +276,7 @@ Result<ResultTable> Duck::query(std::string_view sql) {
 }
 
 struct DuckAppender::Handles {
-  const Calls& call;
+  const DuckCalls& call;
   duckdb_appender appender = nullptr;
   duckdb_data_chunk chunk = nullptr;
   std::vector<duckdb_vector> vectors;
@@ -312,7 +285,7 @@ struct DuckAppender::Handles {
   idx_t row = 0;
   std::size_t column = 0;
 
-  explicit Handles(const Calls& calls) : call(calls) {}
+  explicit Handles(const DuckCalls& calls) : call(calls) {}
   ~Handles() {
     if (chunk != nullptr) call.duckdb_destroy_data_chunk(&chunk);
     if (appender != nullptr) call.duckdb_appender_destroy(&appender);
@@ -330,7 +303,7 @@ struct DuckAppender::Handles {
 };
 
 Result<DuckAppender> Duck::append_to(const std::string& table, std::span<const DuckColumn> columns) {
-  const Calls& call = handles_->call;
+  const DuckCalls& call = handles_->call;
   auto handles = std::make_unique<DuckAppender::Handles>(call);
   if (call.duckdb_appender_create(handles_->connection, nullptr, table.c_str(), &handles->appender) != DuckDBSuccess) {
     return handles->failure();
@@ -338,9 +311,7 @@ Result<DuckAppender> Duck::append_to(const std::string& table, std::span<const D
   std::vector<duckdb_logical_type> types;
   types.reserve(columns.size());
   for (const DuckColumn& column : columns) {
-    types.push_back(call.duckdb_create_logical_type(column.kind == ColumnKind::text        ? DUCKDB_TYPE_VARCHAR
-                                                    : column.kind == ColumnKind::timestamp ? DUCKDB_TYPE_TIMESTAMP
-                                                                                           : DUCKDB_TYPE_BIGINT));
+    types.push_back(call.duckdb_create_logical_type(type_of(column.kind)));
   }
   handles->chunk = call.duckdb_create_data_chunk(types.data(), types.size());
   for (duckdb_logical_type& type : types) call.duckdb_destroy_logical_type(&type);
@@ -357,12 +328,11 @@ DuckAppender::DuckAppender(DuckAppender&& other) noexcept = default;
 
 void DuckAppender::text(std::string_view value) {
   Handles& to = *handles_;
-  // As the header lays short texts out: written here, they cost no call.
-  constexpr std::size_t kInlined = 12;
-  if (value.size() <= kInlined) {
+  // Written here, short texts cost no call.
+  if (value.size() <= kInlinedText) {
     duckdb_string_t& cell = static_cast<duckdb_string_t*>(to.data[to.column])[to.row];
     cell.value.inlined.length = static_cast<std::uint32_t>(value.size());
-    std::memset(&cell.value.inlined.inlined[0], 0, kInlined);
+    std::memset(&cell.value.inlined.inlined[0], 0, kInlinedText);
     std::memcpy(&cell.value.inlined.inlined[0], value.data(), value.size());
   } else {
     to.call.duckdb_vector_assign_string_element_len(to.vectors[to.column], to.row, value.data(), value.size());
@@ -379,6 +349,26 @@ void DuckAppender::integer(std::int64_t value) {
 void DuckAppender::timestamp(std::int64_t seconds) {
   constexpr std::int64_t kMicroseconds = 1000000;
   integer(seconds * kMicroseconds);
+}
+
+void DuckAppender::number(double value) {
+  Handles& to = *handles_;
+  static_cast<double*>(to.data[to.column])[to.row] = value;
+  ++to.column;
+}
+
+void DuckAppender::date(std::int64_t days) {
+  Handles& to = *handles_;
+  static_cast<duckdb_date*>(to.data[to.column])[to.row].days = static_cast<std::int32_t>(days);
+  ++to.column;
+}
+
+__extension__ void DuckAppender::huge(unsigned __int128 value) {
+  constexpr int kHalf = 64;
+  Handles& to = *handles_;
+  static_cast<duckdb_hugeint*>(to.data[to.column])[to.row] = {.lower = static_cast<std::uint64_t>(value),
+                                                              .upper = static_cast<std::int64_t>(value >> kHalf)};
+  ++to.column;
 }
 
 void DuckAppender::null() {

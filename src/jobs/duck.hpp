@@ -39,7 +39,10 @@ struct ResultTable {
   bool absent(std::size_t row, std::string_view name) const;
 };
 
-enum class ColumnKind : std::uint8_t { text, integer, timestamp };  // a timestamp is given in seconds since 1970
+enum class ColumnKind : std::uint8_t { text, integer, timestamp, number, date, huge };
+
+// "VARCHAR", as SQL names it.
+std::string_view sql_type(ColumnKind kind);
 
 struct DuckColumn {
   std::string_view name;
@@ -47,9 +50,11 @@ struct DuckColumn {
 };
 
 class DuckAppender;
+class DuckFold;
 
 class Duck {
  public:
+  struct Handles;  // for duck*.cpp alone
   struct Options {
     unsigned threads = 0;          // 0: as many as there are processors
     std::string temporary_folder;  // for what does not fit into memory; empty: below TMPDIR or /tmp. Made when it is needed
@@ -67,9 +72,11 @@ class Duck {
   [[nodiscard]] Result<ResultTable> query(std::string_view sql);
   // The columns of the table, all of them, in order.
   [[nodiscard]] Result<DuckAppender> append_to(const std::string& table, std::span<const DuckColumn> columns);
+  // Shows these columns of a table, or view, to a fold (duck_fold.hpp): texts, whole numbers and times. Fails where one is
+  // absent.
+  [[nodiscard]] Result<void> fold(std::string_view table, std::span<const DuckColumn> columns, DuckFold& into);
 
  private:
-  struct Handles;
   explicit Duck(std::unique_ptr<Handles> handles);
   std::unique_ptr<Handles> handles_;
 };
@@ -86,7 +93,11 @@ class DuckAppender {
   // REQUIRES: the column is of that kind; a text is valid UTF-8 without NUL.
   void text(std::string_view value);
   void integer(std::int64_t value);
-  void timestamp(std::int64_t seconds);
+  void count(std::uint64_t value) { integer(static_cast<std::int64_t>(value)); }  // into a column of integers
+  void timestamp(std::int64_t seconds);                                           // since 1970
+  void number(double value);
+  void date(std::int64_t days);  // since 1970
+  __extension__ void huge(unsigned __int128 value);
   void null();
   [[nodiscard]] Result<void> end_row();
   [[nodiscard]] Result<void> finish();

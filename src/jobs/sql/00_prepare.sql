@@ -1,5 +1,5 @@
--- Tables that several analyses ask. They need the views `jobs`, `series` and `totals` of the store, and the table `options` of one row
--- (docs/guide/jobs.md shows both for other engines). Statements end with a semicolon at the end of a line.
+-- More tables that several analyses ask. They need the views `jobs`, `series` and `totals` of the store, the table `options` of one row, and
+-- the tables of 00_census.sql.
 
 -- A minute of a job, over all targets. Servers sample at seconds of their own: what they saw is put on one grid of minutes, or of the
 -- sampling interval where that is longer. slot: seconds since 1970.
@@ -76,46 +76,6 @@ SELECT id, began, burst, min(slot) AS slot, sum(span) / 60.0 AS minutes, sum(wri
 FROM numbered
 GROUP BY id, began, burst;
 
--- All jobs of each user, by the hour of their start in the time zone of the report.
-CREATE TEMP TABLE user_hours AS
-SELECT cluster, uid, CAST(hour(local_started) AS TINYINT) AS hour, count(*) AS jobs, CAST(sum(bytes) AS DOUBLE) AS bytes,
-       CAST(sum(seconds) AS DOUBLE) AS seconds
-FROM jobs
-GROUP BY 1, 2, 3;
-
--- What each user does. Jobs that do nothing to the file system are many, and are left out where sums are made; those with silent nodes,
--- or with files that stay open, are few, and are counted by themselves.
-CREATE TEMP TABLE users AS
-WITH everything AS (
-  SELECT cluster, uid, CAST(sum(jobs) AS BIGINT) AS jobs, sum(seconds) AS seconds FROM user_hours GROUP BY cluster, uid),
-incomplete AS (SELECT cluster, uid, count(*) AS jobs FROM jobs WHERE silent_nodes > 0 GROUP BY cluster, uid),
-forgetful AS (
-  SELECT cluster, uid, count(*) AS jobs, sum(opens) - sum(closes) AS unclosed FROM jobs WHERE opens > closes GROUP BY cluster, uid),
-work AS (
-  SELECT cluster, uid, sum(read_bytes) AS read_bytes, sum(write_bytes) AS write_bytes,
-         sum(write_calls) AS write_calls, sum(opens) AS opens, sum(closes) AS closes,
-         sum(metadata_calls) AS metadata_calls, count(CASE WHEN bytes > 0 THEN 1 END) AS io_jobs,
-         sum(CASE WHEN bytes > 0 THEN write_calls END) AS io_write_calls,
-         max(write_bytes) AS largest_job_bytes, min(nullif(write_bytes, 0)) AS smallest_job_bytes,
-         sum(CASE WHEN bytes > 0 THEN CAST(write_bytes AS DOUBLE) / nullif(write_calls, 0) END) AS call_bytes,
-         count(CASE WHEN write_calls > 0 AND bytes > 0 THEN 1 END) AS call_jobs,
-         max(CASE WHEN bytes > 0 THEN CAST(write_bytes AS DOUBLE) / nullif(write_calls, 0) END) AS largest_call
-  FROM jobs
-  WHERE metadata_calls > 0 OR bytes > 0 OR write_calls > 0
-  GROUP BY 1, 2)
-SELECT e.cluster, e.uid, e.jobs, coalesce(i.jobs, 0) AS incomplete_jobs, seconds,
-       coalesce(read_bytes, 0) AS exact_read_bytes, coalesce(write_bytes, 0) AS exact_write_bytes,
-       CAST(coalesce(read_bytes, 0) AS DOUBLE) AS read_bytes, CAST(coalesce(write_bytes, 0) AS DOUBLE) AS write_bytes,
-       CAST(coalesce(write_calls, 0) AS DOUBLE) AS write_calls, CAST(coalesce(opens, 0) AS DOUBLE) AS opens, CAST(coalesce(closes, 0) AS DOUBLE) AS closes,
-       CAST(coalesce(unclosed, 0) AS DOUBLE) AS unclosed, coalesce(f.jobs, 0) AS unclosed_jobs,
-       CAST(coalesce(metadata_calls, 0) AS DOUBLE) AS metadata_calls,
-       coalesce(io_jobs, 0) AS io_jobs, CAST(io_write_calls AS DOUBLE) AS io_write_calls, coalesce(largest_job_bytes, 0) AS largest_job_bytes,
-       smallest_job_bytes, call_bytes, coalesce(call_jobs, 0) AS call_jobs, largest_call
-FROM everything e
-LEFT JOIN work w ON w.cluster = e.cluster AND w.uid = e.uid
-LEFT JOIN incomplete i ON i.cluster = e.cluster AND i.uid = e.uid
-LEFT JOIN forgetful f ON f.cluster = e.cluster AND f.uid = e.uid;
-
 -- The means that make a job a heavy one.
 CREATE TEMP TABLE job_means AS
 SELECT cluster, CAST(sum(io_jobs) AS BIGINT) AS io_jobs, sum(write_bytes) AS write_bytes, sum(read_bytes + write_bytes) AS bytes,
@@ -129,27 +89,3 @@ CREATE TEMP TABLE large_jobs AS
 SELECT cluster, CAST(bytes AS DOUBLE) AS bytes, CAST(write_bytes AS DOUBLE) AS write_bytes, CAST(write_calls AS DOUBLE) AS write_calls
 FROM jobs, (SELECT CAST(min(floor(least(mean_write_bytes, bytes / io_jobs / 2, 9e18))) AS BIGINT) AS least_bytes FROM job_means) limits
 WHERE bytes > 0 AND bytes >= least_bytes;
-
--- What each user moves on each day.
-CREATE TEMP TABLE user_days AS
-SELECT cluster, uid, CAST(local_started AS DATE) AS day, sum(CAST(bytes AS DOUBLE)) AS bytes
-FROM jobs WHERE bytes > 0
-GROUP BY 1, 2, 3;
-
--- Each day, with its longest job.
-CREATE TEMP TABLE job_days AS
-SELECT cluster, CAST(local_started AS DATE) AS day, count(*) AS jobs, min(started) AS first_started, max(started) AS last_started,
-       max(seconds) AS longest, CAST(arg_max(bytes, seconds) AS DOUBLE) AS longest_bytes
-FROM jobs
-GROUP BY 1, 2;
-
--- How many jobs have a duration (seconds), and a number of nodes: few values are different.
-CREATE TEMP TABLE duration_counts AS
-SELECT cluster, seconds AS value, count(*) AS jobs
-FROM jobs WHERE seconds < (SELECT CAST(least(ceil(longest_hours * 3600), 9e18) AS BIGINT) FROM options)
-GROUP BY 1, 2;
-
-CREATE TEMP TABLE node_counts AS
-SELECT cluster, nodes AS value, count(*) AS jobs
-FROM jobs WHERE seconds < (SELECT CAST(least(ceil(longest_hours * 3600), 9e18) AS BIGINT) FROM options)
-GROUP BY 1, 2;

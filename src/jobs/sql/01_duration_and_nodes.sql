@@ -1,10 +1,10 @@
--- How long do jobs run, and on how many nodes? Jobs below options.longest_hours. Needs 00_prepare.sql.
+-- How long do jobs run, and on how many nodes? Jobs below options.longest_hours. Needs 00_census.sql.
 
 -- table statistics: Duration and nodes of jobs
 WITH ranked AS (
-  SELECT cluster, 'duration_h' AS metric, value, jobs, sum(jobs) OVER (PARTITION BY cluster ORDER BY value) AS up_to FROM duration_counts
+  SELECT cluster, 'duration_h' AS metric, value, jobs, up_to FROM duration_counts
   UNION ALL
-  SELECT cluster, 'nodes', value, jobs, sum(jobs) OVER (PARTITION BY cluster ORDER BY value) FROM node_counts),
+  SELECT cluster, 'nodes', value, jobs, up_to FROM node_counts),
 metrics AS (
   SELECT 'duration_h' AS metric, 3600 AS scale, short_hours * 3600 AS mark FROM options UNION ALL SELECT 'nodes', 1, few_nodes FROM options),
 totals AS (

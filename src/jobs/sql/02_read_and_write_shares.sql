@@ -1,4 +1,4 @@
--- Who reads, and who writes? Needs 00_prepare.sql.
+-- Who reads, and who writes? Needs 00_census.sql.
 
 -- table histogram: Users by the share of writing in their bytes
 SELECT cluster, CAST(least(floor(write_bytes / (read_bytes + write_bytes) * 10), 9) AS INTEGER) * 10 AS from_percent,

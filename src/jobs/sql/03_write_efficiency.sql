@@ -1,5 +1,5 @@
 -- Efficient and inefficient writers. Heavy: more bytes written than the mean of all jobs that read or write. Of those, inefficient: fewer
--- bytes a call than the mean of all jobs that write; efficient: more. Of users the same, with the sums of their jobs. Needs 00_prepare.sql.
+-- bytes a call than the mean of all jobs that write; efficient: more. Of users the same, with the sums of their jobs. Needs 00_census.sql and 00_prepare.sql.
 
 -- table classes: Heavy writers by the size of their calls
 WITH job_classes AS (
@@ -28,7 +28,4 @@ FROM means m LEFT JOIN heavy h ON h.what = m.what AND h.cluster = m.cluster
 GROUP BY m.what, m.cluster ORDER BY 1, 2;
 
 -- table call_sizes: Jobs that write, by bytes a call
-SELECT cluster, CAST(floor(log2(greatest(CAST(write_bytes AS DOUBLE) / write_calls, 1))) AS INTEGER) AS log2_call, count(*) AS jobs,
-       CAST(sum(write_bytes) AS DOUBLE) AS bytes
-FROM jobs WHERE write_bytes > 0 AND write_calls > 0
-GROUP BY 1, 2 ORDER BY 1, 2;
+SELECT cluster, log2_call, jobs, bytes FROM call_sizes ORDER BY cluster, log2_call;

@@ -1,4 +1,4 @@
--- Which metadata targets do the work, and which files stay open? Needs 00_prepare.sql.
+-- Which metadata targets do the work, and which files stay open? Needs 00_census.sql and 00_prepare.sql.
 
 -- table mdts: Opens and closes by metadata target
 WITH seen AS (SELECT cluster, target, count(DISTINCT job) AS jobs FROM series WHERE target LIKE '%-MDT%' GROUP BY cluster, target)

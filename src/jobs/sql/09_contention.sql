@@ -1,4 +1,4 @@
--- Do jobs wait for each other? By the hour of their start, in the time zone of the report. Needs 00_prepare.sql.
+-- Do jobs wait for each other? By the hour of their start, in the time zone of the report. Needs 00_census.sql and 00_prepare.sql.
 -- Similar runs: of one user, on as many nodes, with bytes read and written within a factor of about two; at least options.similar_runs.
 
 -- table hours: Bytes of jobs, and I/O time of similar runs against the longest of them, by the hour of the start

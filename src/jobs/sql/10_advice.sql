@@ -1,4 +1,4 @@
--- The evidence of advice: to the users who move the most, and to administrators. Needs 00_prepare.sql.
+-- The evidence of advice: to the users who move the most, and to administrators. Needs 00_census.sql and 00_prepare.sql.
 
 -- table users: What the users who move the most do
 WITH busy AS (

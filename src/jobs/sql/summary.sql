@@ -1,4 +1,4 @@
--- What there is: by cluster. Needs 00_prepare.sql.
+-- What there is: by cluster. Needs 00_census.sql and 00_prepare.sql.
 
 -- table summary: Jobs, users and bytes
 SELECT u.cluster, CAST(sum(u.jobs) AS BIGINT) AS jobs, count(*) AS users, any_value(first) AS first, any_value(last) AS last,

@@ -1,0 +1,222 @@
+#include "jobs/census.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace iez::jobs {
+
+namespace {
+
+// The columns of a pass; the operations are the last ones, and all of them together the first of those.
+enum Column : std::uint8_t {
+  kCluster,
+  kUser,
+  kStarted,
+  kLocalStarted,
+  kSeconds,
+  kNodes,
+  kSilentNodes,
+  kBytes,
+  kReadBytes,
+  kWriteBytes,
+  kWriteCalls,
+  kOpens,
+  kMetadataCalls = kOpens + kOperations - 1,
+  kColumns
+};
+
+constexpr std::array<DuckColumn, kColumns> kCensusColumns{DuckColumn{"cluster", ColumnKind::text},
+                                                          DuckColumn{"uid", ColumnKind::text},
+                                                          DuckColumn{"started", ColumnKind::timestamp},
+                                                          DuckColumn{"local_started", ColumnKind::timestamp},
+                                                          DuckColumn{"seconds"},
+                                                          DuckColumn{"nodes"},
+                                                          DuckColumn{"silent_nodes"},
+                                                          DuckColumn{"bytes"},
+                                                          DuckColumn{"read_bytes"},
+                                                          DuckColumn{"write_bytes"},
+                                                          DuckColumn{"write_calls"},
+                                                          DuckColumn{"opens"},
+                                                          DuckColumn{"closes"},
+                                                          DuckColumn{"creates"},
+                                                          DuckColumn{"mkdirs"},
+                                                          DuckColumn{"mknods"},
+                                                          DuckColumn{"renames"},
+                                                          DuckColumn{"rmdirs"},
+                                                          DuckColumn{"unlinks"},
+                                                          DuckColumn{"metadata_calls"}};
+
+constexpr std::int64_t kHour = 3600LL * 1000000;
+constexpr std::int64_t kDay = 24 * kHour;
+
+std::int64_t day_of(std::int64_t time) { return time / kDay - (time % kDay < 0 ? 1 : 0); }
+
+// Takes the heavier one; of two that moved the same, the one whose name comes first.
+void consider(Census::Heaviest& heaviest, const NameNumbers& users, std::uint32_t user, double bytes) {
+  heaviest.bytes += bytes;
+  if (bytes > heaviest.most || (bytes == heaviest.most && users[user].text < users[heaviest.user].text)) {
+    heaviest.user = user;
+    heaviest.most = bytes;
+  }
+}
+
+}  // namespace
+
+std::span<const DuckColumn> Census::columns() { return kCensusColumns; }
+
+std::unique_ptr<DuckFold> Census::part() const { return std::make_unique<Census>(longest_seconds_); }
+
+std::uint32_t Census::cluster_number(std::string_view name) {
+  const std::uint32_t number = clusters_.of(0, name);
+  if (number == cluster_sums_.size()) {
+    cluster_sums_.emplace_back();
+    day_numbers_.emplace_back();
+  }
+  return number;
+}
+
+std::uint32_t Census::user_number(std::uint32_t cluster, std::string_view id) {
+  const std::uint32_t number = users_.of(cluster, id);
+  if (number == user_sums_.size()) {
+    user_sums_.emplace_back();
+    current_days_.push_back({.user = number});
+  }
+  return number;
+}
+
+std::uint32_t Census::day_number(std::uint32_t cluster, std::int64_t day) {
+  const auto [known, is_new] = day_numbers_[cluster].try_emplace(day, static_cast<std::uint32_t>(days_.size()));
+  if (is_new) days_.push_back({.cluster = cluster, .day = day, .sums = {}});
+  return known->second;
+}
+
+void Census::add_to_day(std::uint32_t user, std::uint32_t day, double bytes) {
+  UserDay& current = current_days_[user];
+  if (current.day != day) {
+    if (current.bytes > 0) user_days_.push_back(current);
+    current.day = day;
+    current.bytes = 0;
+  }
+  current.bytes += bytes;
+}
+
+void Census::add(const DuckBlock& block) {
+  std::array<std::span<const std::int64_t>, kColumns> column;
+  for (std::size_t i = kStarted; i < kColumns; ++i) column[i] = block.integers(i);
+  std::uint32_t cluster = 0;
+  std::uint32_t day = 0;
+  for (std::size_t row = 0; row < block.rows(); ++row) {
+    // Rows are sorted by cluster and time: the last ones found will do nearly always.
+    const std::string_view name = block.text(kCluster, row);
+    if (row == 0 || clusters_[cluster].text != name) {
+      if (row > 0) writers_.flush(cluster_sums_[cluster]);
+      cluster = cluster_number(name);
+    }
+    const std::int64_t local = column[kLocalStarted][row];
+    const std::int64_t today = day_of(local);
+    if (row == 0 || days_[day].day != today || days_[day].cluster != cluster) day = day_number(cluster, today);
+    const CountedJob job{.started = column[kStarted][row],
+                         .local_day = today,
+                         .local_hour = static_cast<std::size_t>((local - today * kDay) / kHour),
+                         .seconds = column[kSeconds][row],
+                         .nodes = column[kNodes][row],
+                         .silent_nodes = column[kSilentNodes][row],
+                         .bytes = column[kBytes][row],
+                         .read_bytes = column[kReadBytes][row],
+                         .write_bytes = column[kWriteBytes][row],
+                         .write_calls = column[kWriteCalls][row],
+                         .metadata_calls = column[kMetadataCalls][row],
+                         .opens = column[kOpens][row],
+                         .closes = column[kOpens + 1][row]};
+    const std::uint32_t user = user_number(cluster, block.text(kUser, row));
+    user_sums_[user].add(job);
+    days_[day].sums.add(job);
+    cluster_sums_[cluster].add(job, longest_seconds_);
+    if (job.bytes > 0) add_to_day(user, day, static_cast<double>(job.bytes));
+    if (job.write_bytes > 0) {
+      std::array<std::int64_t, kOperations> operations{};
+      for (std::size_t i = 0; i < kOperations; ++i) operations[i] = column[kOpens + i][row];
+      writers_.add(job.write_bytes, operations);
+    }
+  }
+  if (block.rows() > 0) writers_.flush(cluster_sums_[cluster]);
+}
+
+void Census::join(DuckFold& part) {
+  auto& other = static_cast<Census&>(part);
+  std::vector<std::uint32_t> clusters;
+  for (std::uint32_t i = 0; i < other.clusters_.size(); ++i) {
+    clusters.push_back(cluster_number(other.clusters_[i].text));
+    cluster_sums_[clusters.back()].join(other.cluster_sums_[i]);
+  }
+  std::vector<std::uint32_t> days;
+  for (const Day& day : other.days_) {
+    days.push_back(day_number(clusters[day.cluster], day.day));
+    days_[days.back()].sums.join(day.sums);
+  }
+  std::vector<std::uint32_t> users;
+  for (std::uint32_t i = 0; i < other.users_.size(); ++i) {
+    users.push_back(user_number(clusters[other.users_[i].group], other.users_[i].text));
+    user_sums_[users.back()].join(other.user_sums_[i]);
+  }
+  for (const std::vector<UserDay>* const parts : {&other.user_days_, &other.current_days_}) {
+    for (const UserDay& one : *parts) {
+      if (one.bytes > 0) user_days_.push_back({.user = users[one.user], .day = days[one.day], .bytes = one.bytes});
+    }
+  }
+}
+
+std::vector<Census::Heaviest> Census::heaviest_of_days() const {
+  // Parts by day, without sorting: where the parts of each day begin, then each to its place.
+  std::vector<std::size_t> begins(days_.size() + 1);
+  const auto each = [&](const auto& visit) {
+    for (const std::vector<UserDay>* const parts : {&user_days_, &current_days_}) {
+      for (const UserDay& one : *parts) {
+        if (one.bytes > 0) visit(one);
+      }
+    }
+  };
+  each([&](const UserDay& one) { ++begins[one.day + 1]; });
+  for (std::size_t i = 1; i < begins.size(); ++i) begins[i] += begins[i - 1];
+  std::vector<UserDay> by_day(begins.back());
+  std::vector<std::size_t> next(begins.begin(), begins.end() - 1);
+  each([&](const UserDay& one) { by_day[next[one.day]++] = one; });
+
+  std::vector<Heaviest> answer;
+  std::vector<double> of_user(users_.size());
+  std::vector<std::uint32_t> seen;
+  for (std::size_t day = 0; day < days_.size(); ++day) {
+    seen.clear();
+    for (std::size_t i = begins[day]; i < begins[day + 1]; ++i) {
+      if (of_user[by_day[i].user] == 0) seen.push_back(by_day[i].user);
+      of_user[by_day[i].user] += by_day[i].bytes;
+    }
+    if (seen.empty()) continue;
+    Heaviest heaviest{.cluster = days_[day].cluster, .day = days_[day].day};
+    for (const std::uint32_t user : seen) {
+      consider(heaviest, users_, user, of_user[user]);
+      of_user[user] = 0;
+    }
+    answer.push_back(heaviest);
+  }
+  return answer;
+}
+
+std::vector<Census::Heaviest> Census::heaviest_of_weekdays() const {
+  std::vector<Heaviest> all;
+  for (std::uint32_t cluster = 0; cluster < clusters_.size(); ++cluster) {
+    for (std::size_t weekday = 0; weekday < UserSums::kWeekdays; ++weekday) {
+      all.push_back({.cluster = cluster, .day = static_cast<std::int64_t>(weekday)});
+    }
+  }
+  for (std::uint32_t user = 0; user < users_.size(); ++user) {
+    for (std::size_t weekday = 0; weekday < UserSums::kWeekdays; ++weekday) {
+      const double bytes = user_sums_[user].weekdays[weekday];
+      if (bytes > 0) consider(all[users_[user].group * UserSums::kWeekdays + weekday], users_, user, bytes);
+    }
+  }
+  std::erase_if(all, [](const Heaviest& heaviest) { return heaviest.most == 0; });
+  return all;
+}
+
+}  // namespace iez::jobs

@@ -1,0 +1,244 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "jobs/census.hpp"
+
+namespace iez::jobs {
+
+namespace {
+
+using enum ColumnKind;
+
+constexpr std::int64_t kMicroseconds = 1000000;
+constexpr std::array<std::string_view, kOperations> kOperationNames{"open",   "close", "create", "mkdir", "mknod",
+                                                                    "rename", "rmdir", "unlink", "all"};
+
+double as_double(WideSum sum) { return static_cast<double>(sum); }
+
+void number_or_null(DuckAppender& rows, bool known, double value) {
+  if (known) {
+    rows.number(value);
+  } else {
+    rows.null();
+  }
+}
+
+Result<DuckAppender> new_table(Duck& duck, const std::string& name, std::span<const DuckColumn> columns) {
+  std::string list;
+  for (const DuckColumn& column : columns) {
+    list += fmt::format("{}{} {}", list.empty() ? "" : ", ", column.name, sql_type(column.kind));
+  }
+  IEZ_CHECK(duck.run(fmt::format("CREATE TEMP TABLE {}({})", name, list)));
+  return duck.append_to(name, columns);
+}
+
+Result<void> write_users(Duck& duck, const Census& census) {
+  static constexpr std::array kColumns{DuckColumn{"cluster", text},
+                                       DuckColumn{"uid", text},
+                                       DuckColumn{"jobs"},
+                                       DuckColumn{"incomplete_jobs"},
+                                       DuckColumn{"seconds", number},
+                                       DuckColumn{"exact_read_bytes", huge},
+                                       DuckColumn{"exact_write_bytes", huge},
+                                       DuckColumn{"read_bytes", number},
+                                       DuckColumn{"write_bytes", number},
+                                       DuckColumn{"write_calls", number},
+                                       DuckColumn{"opens", number},
+                                       DuckColumn{"closes", number},
+                                       DuckColumn{"unclosed", number},
+                                       DuckColumn{"unclosed_jobs"},
+                                       DuckColumn{"metadata_calls", number},
+                                       DuckColumn{"io_jobs"},
+                                       DuckColumn{"io_write_calls", number},
+                                       DuckColumn{"largest_job_bytes"},
+                                       DuckColumn{"smallest_job_bytes"},
+                                       DuckColumn{"call_bytes", number},
+                                       DuckColumn{"call_jobs"},
+                                       DuckColumn{"largest_call", number}};
+  IEZ_TRY(DuckAppender rows, new_table(duck, "users", kColumns));
+  for (std::uint32_t i = 0; i < census.users().size(); ++i) {
+    const UserSums& user = census.user_sums()[i];
+    rows.text(census.clusters()[census.users()[i].group].text);
+    rows.text(census.users()[i].text);
+    rows.count(user.jobs);
+    rows.count(user.incomplete_jobs);
+    rows.number(user.seconds);
+    rows.huge(user.read_bytes);
+    rows.huge(user.write_bytes);
+    for (const WideSum sum : {user.read_bytes, user.write_bytes, user.write_calls, user.opens, user.closes, user.unclosed}) {
+      rows.number(as_double(sum));
+    }
+    rows.count(user.unclosed_jobs);
+    rows.number(as_double(user.metadata_calls));
+    rows.count(user.io_jobs);
+    number_or_null(rows, user.io_jobs > 0, as_double(user.io_write_calls));
+    rows.integer(user.largest_job_bytes);
+    if (user.smallest_job_bytes > 0) {
+      rows.integer(user.smallest_job_bytes);
+    } else {
+      rows.null();
+    }
+    number_or_null(rows, user.call_jobs > 0, user.call_bytes);
+    rows.count(user.call_jobs);
+    number_or_null(rows, user.call_jobs > 0, user.largest_call);
+    IEZ_CHECK(rows.end_row());
+  }
+  return rows.finish();
+}
+
+Result<void> write_hours(Duck& duck, const Census& census) {
+  static constexpr std::array kColumns{DuckColumn{"cluster", text}, DuckColumn{"uid", text},     DuckColumn{"hour"},
+                                       DuckColumn{"jobs"},          DuckColumn{"bytes", number}, DuckColumn{"seconds", number}};
+  IEZ_TRY(DuckAppender rows, new_table(duck, "user_hours", kColumns));
+  for (std::uint32_t i = 0; i < census.users().size(); ++i) {
+    for (std::size_t hour = 0; hour < UserSums::kHours; ++hour) {
+      const UserSums::Hour& sums = census.user_sums()[i].hours[hour];
+      if (sums.jobs == 0) continue;
+      rows.text(census.clusters()[census.users()[i].group].text);
+      rows.text(census.users()[i].text);
+      rows.count(hour);
+      rows.count(sums.jobs);
+      rows.number(sums.bytes);
+      rows.number(sums.seconds);
+      IEZ_CHECK(rows.end_row());
+    }
+  }
+  return rows.finish();
+}
+
+Result<void> write_days(Duck& duck, const Census& census) {
+  static constexpr std::array kColumns{DuckColumn{"cluster", text},
+                                       DuckColumn{"day", date},
+                                       DuckColumn{"jobs"},
+                                       DuckColumn{"first_started", timestamp},
+                                       DuckColumn{"last_started", timestamp},
+                                       DuckColumn{"longest"},
+                                       DuckColumn{"longest_bytes", number}};
+  IEZ_TRY(DuckAppender rows, new_table(duck, "job_days", kColumns));
+  for (const Census::Day& day : census.days()) {
+    rows.text(census.clusters()[day.cluster].text);
+    rows.date(day.day);
+    rows.count(day.sums.jobs);
+    rows.timestamp(day.sums.first_started / kMicroseconds);
+    rows.timestamp(day.sums.last_started / kMicroseconds);
+    rows.integer(day.sums.longest);
+    rows.number(static_cast<double>(day.sums.longest_bytes));
+    IEZ_CHECK(rows.end_row());
+  }
+  return rows.finish();
+}
+
+Result<void> write_heaviest(Duck& duck, const Census& census, const std::string& table, const DuckColumn& when,
+                            const std::vector<Census::Heaviest>& all) {
+  const std::array columns{DuckColumn{"cluster", text}, when, DuckColumn{"bytes", number}, DuckColumn{"uid", text},
+                           DuckColumn{"most", number}};
+  IEZ_TRY(DuckAppender rows, new_table(duck, table, columns));
+  for (const Census::Heaviest& heaviest : all) {
+    rows.text(census.clusters()[heaviest.cluster].text);
+    if (when.kind == date) {
+      rows.date(heaviest.day);
+    } else {
+      rows.integer(heaviest.day + 1);
+    }
+    rows.number(heaviest.bytes);
+    rows.text(census.users()[heaviest.user].text);
+    rows.number(heaviest.most);
+    IEZ_CHECK(rows.end_row());
+  }
+  return rows.finish();
+}
+
+Result<void> write_counts(Duck& duck, const Census& census, const std::string& table, ValueCounts ClusterSums::* counts) {
+  static constexpr std::array kColumns{DuckColumn{"cluster", text}, DuckColumn{"value"}, DuckColumn{"jobs"}, DuckColumn{"up_to"}};
+  IEZ_TRY(DuckAppender rows, new_table(duck, table, kColumns));
+  for (std::uint32_t i = 0; i < census.clusters().size(); ++i) {
+    std::uint64_t up_to = 0;
+    for (const ValueCounts::Entry& entry : (census.cluster_sums()[i].*counts).sorted()) {
+      rows.text(census.clusters()[i].text);
+      rows.integer(entry.value);
+      rows.count(entry.count);
+      up_to += entry.count;
+      rows.count(up_to);
+      IEZ_CHECK(rows.end_row());
+    }
+  }
+  return rows.finish();
+}
+
+Result<void> write_call_sizes(Duck& duck, const Census& census) {
+  static constexpr std::array kColumns{DuckColumn{"cluster", text}, DuckColumn{"log2_call"}, DuckColumn{"jobs"},
+                                       DuckColumn{"bytes", number}};
+  IEZ_TRY(DuckAppender rows, new_table(duck, "call_sizes", kColumns));
+  for (std::uint32_t i = 0; i < census.clusters().size(); ++i) {
+    const ClusterSums& cluster = census.cluster_sums()[i];
+    for (std::size_t size = 0; size < ClusterSums::kCallSizes; ++size) {
+      if (cluster.call_jobs[size] == 0) continue;
+      rows.text(census.clusters()[i].text);
+      rows.count(size);
+      rows.count(cluster.call_jobs[size]);
+      rows.number(as_double(cluster.call_bytes[size]));
+      IEZ_CHECK(rows.end_row());
+    }
+  }
+  return rows.finish();
+}
+
+Result<void> write_cells(Duck& duck, const Census& census) {
+  static constexpr std::array kColumns{DuckColumn{"cluster", text}, DuckColumn{"x"}, DuckColumn{"y"}, DuckColumn{"jobs"}};
+  IEZ_TRY(DuckAppender rows, new_table(duck, "write_cells", kColumns));
+  for (std::uint32_t i = 0; i < census.clusters().size(); ++i) {
+    for (const ValueCounts::Entry& cell : census.cluster_sums()[i].cells.sorted()) {
+      rows.text(census.clusters()[i].text);
+      rows.integer(cell.value / ClusterSums::kCellRow);
+      rows.integer(cell.value % ClusterSums::kCellRow);
+      rows.count(cell.count);
+      IEZ_CHECK(rows.end_row());
+    }
+  }
+  return rows.finish();
+}
+
+Result<void> write_correlations(Duck& duck, const Census& census) {
+  static constexpr std::array kColumns{DuckColumn{"cluster", text}, DuckColumn{"operation", text}, DuckColumn{"r", number},
+                                       DuckColumn{"r_log", number}, DuckColumn{"calls", number}};
+  IEZ_TRY(DuckAppender rows, new_table(duck, "write_correlations", kColumns));
+  for (std::uint32_t i = 0; i < census.clusters().size(); ++i) {
+    const ClusterSums& cluster = census.cluster_sums()[i];
+    if (cluster.writers == 0) continue;
+    for (std::size_t operation = 0; operation < kOperations; ++operation) {
+      const auto r = cluster.moments[operation].correlation();
+      const auto r_log = cluster.log_moments[operation].correlation();
+      rows.text(census.clusters()[i].text);
+      rows.text(kOperationNames[operation]);
+      number_or_null(rows, r.has_value(), r.value_or(0));
+      number_or_null(rows, r_log.has_value(), r_log.value_or(0));
+      rows.number(cluster.calls[operation]);
+      IEZ_CHECK(rows.end_row());
+    }
+  }
+  return rows.finish();
+}
+
+}  // namespace
+
+Result<void> make_census(Duck& duck, double longest_hours) {
+  constexpr double kSecondsOfHour = 3600;
+  constexpr double kMost = 9e18;
+  Census census(static_cast<std::int64_t>(std::clamp(std::ceil(longest_hours * kSecondsOfHour), 0.0, kMost)));
+  IEZ_CHECK(duck.fold("jobs", Census::columns(), census));
+  IEZ_CHECK(write_users(duck, census));
+  IEZ_CHECK(write_hours(duck, census));
+  IEZ_CHECK(write_days(duck, census));
+  IEZ_CHECK(write_heaviest(duck, census, "heaviest_of_days", {"day", date}, census.heaviest_of_days()));
+  IEZ_CHECK(write_heaviest(duck, census, "heaviest_of_weekdays", {"weekday", integer}, census.heaviest_of_weekdays()));
+  IEZ_CHECK(write_counts(duck, census, "duration_counts", &ClusterSums::durations));
+  IEZ_CHECK(write_counts(duck, census, "node_counts", &ClusterSums::nodes));
+  IEZ_CHECK(write_call_sizes(duck, census));
+  IEZ_CHECK(write_cells(duck, census));
+  return write_correlations(duck, census);
+}
+
+}  // namespace iez::jobs
