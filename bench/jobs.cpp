@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -112,7 +113,7 @@ class Filler {
 
  private:
   template <typename Row>
-  Result<void> take(std::vector<Row>& rows, std::FILE* csv, Row&& row) {
+  Result<void> take(std::vector<Row>& rows, std::FILE* csv, std::type_identity_t<Row>&& row) {
     text_.clear();
     jobs::append_csv(text_, row);
     if (std::fwrite(text_.data(), 1, text_.size(), csv) != text_.size()) return fail_errno(errno, "rows for pandas");

@@ -33,7 +33,7 @@ class AnalysisTest : public FolderTest {
       job.cluster = rng.chance(0.6) ? "a" : "b";
       job.user = fmt::format("{}", 1000 + rng.below(6));
       // No two of the same duration: which job is the longest would be a matter of taste.
-      job.ended = job.started + 100 + 611 * i + (i % 7 == 0 ? kDay : 0);
+      job.ended = job.started + 100 + std::int64_t{611} * i + (i % 7 == 0 ? kDay : 0);
       job.nodes = static_cast<std::uint32_t>(1 + rng.below(200));
       if (rng.chance(0.8)) job.memory = 1000000 * (1 + rng.below(50));
       if (rng.chance(0.7)) job.data.write_bytes = std::uint64_t{1} << rng.below(40);

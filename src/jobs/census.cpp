@@ -7,44 +7,48 @@ namespace iez::jobs {
 
 namespace {
 
-// The columns of a pass; the operations are the last ones, and all of them together the first of those.
-enum Column : std::uint8_t {
-  kCluster,
-  kUser,
-  kStarted,
-  kLocalStarted,
-  kSeconds,
-  kNodes,
-  kSilentNodes,
-  kBytes,
-  kReadBytes,
-  kWriteBytes,
-  kWriteCalls,
-  kOpens,
-  kMetadataCalls = kOpens + kOperations - 1,
-  kColumns
-};
+// The operations are the last ones, and all of them together the very last.
+constexpr std::array kCensusColumns{DuckColumn{"cluster", ColumnKind::text},
+                                    DuckColumn{"uid", ColumnKind::text},
+                                    DuckColumn{"started", ColumnKind::timestamp},
+                                    DuckColumn{"local_started", ColumnKind::timestamp},
+                                    DuckColumn{"seconds"},
+                                    DuckColumn{"nodes"},
+                                    DuckColumn{"silent_nodes"},
+                                    DuckColumn{"bytes"},
+                                    DuckColumn{"read_bytes"},
+                                    DuckColumn{"write_bytes"},
+                                    DuckColumn{"write_calls"},
+                                    DuckColumn{"opens"},
+                                    DuckColumn{"closes"},
+                                    DuckColumn{"creates"},
+                                    DuckColumn{"mkdirs"},
+                                    DuckColumn{"mknods"},
+                                    DuckColumn{"renames"},
+                                    DuckColumn{"rmdirs"},
+                                    DuckColumn{"unlinks"},
+                                    DuckColumn{"metadata_calls"}};
 
-constexpr std::array<DuckColumn, kColumns> kCensusColumns{DuckColumn{"cluster", ColumnKind::text},
-                                                          DuckColumn{"uid", ColumnKind::text},
-                                                          DuckColumn{"started", ColumnKind::timestamp},
-                                                          DuckColumn{"local_started", ColumnKind::timestamp},
-                                                          DuckColumn{"seconds"},
-                                                          DuckColumn{"nodes"},
-                                                          DuckColumn{"silent_nodes"},
-                                                          DuckColumn{"bytes"},
-                                                          DuckColumn{"read_bytes"},
-                                                          DuckColumn{"write_bytes"},
-                                                          DuckColumn{"write_calls"},
-                                                          DuckColumn{"opens"},
-                                                          DuckColumn{"closes"},
-                                                          DuckColumn{"creates"},
-                                                          DuckColumn{"mkdirs"},
-                                                          DuckColumn{"mknods"},
-                                                          DuckColumn{"renames"},
-                                                          DuckColumn{"rmdirs"},
-                                                          DuckColumn{"unlinks"},
-                                                          DuckColumn{"metadata_calls"}};
+constexpr std::size_t column_named(std::string_view name) {
+  return static_cast<std::size_t>(std::ranges::find(kCensusColumns, name, &DuckColumn::name) - kCensusColumns.begin());
+}
+
+constexpr std::size_t kCluster = column_named("cluster");
+constexpr std::size_t kUser = column_named("uid");
+constexpr std::size_t kStarted = column_named("started");
+constexpr std::size_t kLocalStarted = column_named("local_started");
+constexpr std::size_t kSeconds = column_named("seconds");
+constexpr std::size_t kNodes = column_named("nodes");
+constexpr std::size_t kSilentNodes = column_named("silent_nodes");
+constexpr std::size_t kBytes = column_named("bytes");
+constexpr std::size_t kReadBytes = column_named("read_bytes");
+constexpr std::size_t kWriteBytes = column_named("write_bytes");
+constexpr std::size_t kWriteCalls = column_named("write_calls");
+constexpr std::size_t kOpens = column_named("opens");
+constexpr std::size_t kCloses = column_named("closes");
+constexpr std::size_t kMetadataCalls = column_named("metadata_calls");
+constexpr std::size_t kColumns = kCensusColumns.size();
+static_assert(kMetadataCalls == kOpens + kOperations - 1 && kMetadataCalls == kColumns - 1);
 
 constexpr std::int64_t kHour = 3600LL * 1000000;
 constexpr std::int64_t kDay = 24 * kHour;
@@ -127,7 +131,7 @@ void Census::add(const DuckBlock& block) {
                          .write_calls = column[kWriteCalls][row],
                          .metadata_calls = column[kMetadataCalls][row],
                          .opens = column[kOpens][row],
-                         .closes = column[kOpens + 1][row]};
+                         .closes = column[kCloses][row]};
     const std::uint32_t user = user_number(cluster, block.text(kUser, row));
     user_sums_[user].add(job);
     days_[day].sums.add(job);

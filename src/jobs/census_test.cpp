@@ -134,7 +134,7 @@ TEST_F(CensusTest, NothingIsNothing) {
 TEST_F(CensusTest, CountersAtTheirLimit) {
   constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
   for (int i = 0; i < 9; ++i) {
-    JobRow job = job_row(fmt::format("{}", i), kStart + i * 50);
+    JobRow job = job_row(fmt::format("{}", i), kStart + std::int64_t{50} * i);
     job.ended = job.started + 10 + i;
     job.data = {.read_bytes = kMost - static_cast<std::uint64_t>(i),
                 .write_bytes = i % 2 == 0 ? kMost : 1,
@@ -196,8 +196,7 @@ TEST(PairMoments, AsTheTextbookSays) {
       yy += (y[i] - mean_y) * (y[i] - mean_y);
       xy += (x[i] - mean_x) * (y[i] - mean_y);
     }
-    ASSERT_TRUE(moments.correlation());
-    EXPECT_NEAR(*moments.correlation(), xy / std::sqrt(xx * yy), 1e-3) << "offset " << offset;
+    EXPECT_NEAR(moments.correlation().value_or(2), xy / std::sqrt(xx * yy), 1e-3) << "offset " << offset;
   }
 }
 

@@ -90,10 +90,11 @@ std::string_view DuckBlock::text(std::size_t column, std::size_t row) const {
   return text_of(static_cast<const duckdb_string_t*>(columns_[column])[row]);
 }
 
-Result<void> Duck::fold(std::string_view from, std::span<const DuckColumn> columns, DuckFold& into) {
+Result<void> Duck::fold(std::string_view table, std::span<const DuckColumn> columns, DuckFold& into) {
   const DuckCalls& call = handles_->call;
   const std::string name = fmt::format("iez_fold_{}", ++handles_->folds);
-  auto* const pass = new Pass{.call = call, .names = {}, .into = &into};
+  auto owned = std::make_unique<Pass>(Pass{.call = call, .names = {}, .into = &into});
+  Pass* const pass = owned.get();
   duckdb_aggregate_function function = call.duckdb_create_aggregate_function();
   call.duckdb_aggregate_function_set_name(function, name.c_str());
   std::string list;
@@ -108,11 +109,11 @@ Result<void> Duck::fold(std::string_view from, std::span<const DuckColumn> colum
   call.duckdb_aggregate_function_set_functions(function, state_size, begin_state, take_block, join_states, give_states);
   call.duckdb_aggregate_function_set_destructor(function, end_states);
   call.duckdb_aggregate_function_set_special_handling(function);
-  call.duckdb_aggregate_function_set_extra_info(function, pass, end_pass);
+  call.duckdb_aggregate_function_set_extra_info(function, owned.release(), end_pass);
   const bool known = call.duckdb_register_aggregate_function(handles_->connection, function) == DuckDBSuccess;
   call.duckdb_destroy_aggregate_function(&function);
   if (!known) return fail(Errc::io, fmt::format("DuckDB does not take the function {}", name));
-  auto done = run(fmt::format("SELECT {}({}) FROM {}", name, list, from));
+  auto done = run(fmt::format("SELECT {}({}) FROM {}", name, list, table));
   pass->into = nullptr;
   return done;
 }
