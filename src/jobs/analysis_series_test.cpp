@@ -71,9 +71,9 @@ TEST_F(AnalysisTest, IoShare) {
     const ResultTable& table = found["statistics"];
     const std::size_t row = row_of(table, "cluster", cluster, "jobs_that", "all");
     EXPECT_EQ(table.integer(row, "jobs"), static_cast<std::int64_t>(all.size()));
-    EXPECT_CLOSE(table.number(row, "mean_share"), mean_of(all));
+    IEZ_EXPECT_CLOSE(table.number(row, "mean_share"), mean_of(all));
     const std::size_t write_row = row_of(table, "cluster", cluster, "jobs_that", "write");
-    EXPECT_CLOSE(table.number(write_row, "mean_share"), mean_of(writers));
+    IEZ_EXPECT_CLOSE(table.number(write_row, "mean_share"), mean_of(writers));
   }
 }
 
@@ -112,7 +112,7 @@ TEST_F(AnalysisTest, Bursts) {
     EXPECT_EQ(table.rows.size(), expected->size()) << name;
     for (const auto& [key, minutes] : *expected) {
       const std::size_t row = row_of(table, "cluster", key.first, "class", fmt::format("{}", key.second));
-      EXPECT_CLOSE(table.number(row, "minutes"), minutes) << name;
+      IEZ_EXPECT_CLOSE(table.number(row, "minutes"), minutes) << name;
     }
   }
   for (std::size_t row = 0; row < found["largest"].rows.size(); ++row) {
@@ -172,7 +172,8 @@ TEST_F(AnalysisTest, MinutesOfServersThatSampleAtOtherSeconds) {
   }
   keep();
   const Answer share = answer("07_io_share");
-  EXPECT_CLOSE(share["statistics"].number(row_of(share["statistics"], "cluster", "c", "jobs_that", "all"), "mean_share"), 0.6);
+  IEZ_EXPECT_CLOSE(share["statistics"].number(row_of(share["statistics"], "cluster", "c", "jobs_that", "all"), "mean_share"),
+                   0.6);
   const Answer bursts = answer("08_bursts");
   EXPECT_EQ(bursts["size_classes"].number(0, "minutes") +
                 (bursts["size_classes"].rows.size() > 1 ? bursts["size_classes"].number(1, "minutes") : 0),
@@ -207,10 +208,10 @@ TEST_F(AnalysisTest, Contention) {
   EXPECT_EQ(table.rows.size(), bytes.size());
   for (const auto& [key, sum] : bytes) {
     const std::size_t row = row_of(table, "cluster", key.first, "hour", fmt::format("{}", key.second));
-    EXPECT_CLOSE(table.number(row, "bytes"), sum);
+    IEZ_EXPECT_CLOSE(table.number(row, "bytes"), sum);
     EXPECT_EQ(table.integer(row, "similar_runs"), static_cast<std::int64_t>(times[key].size()));
     if (!times[key].empty()) {
-      EXPECT_CLOSE(table.number(row, "io_time"), mean_of(times[key]));
+      IEZ_EXPECT_CLOSE(table.number(row, "io_time"), mean_of(times[key]));
     }
   }
 }

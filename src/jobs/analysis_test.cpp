@@ -34,23 +34,24 @@ TEST_F(AnalysisTest, DurationAndNodes) {
     const ResultTable& table = found["statistics"];
     const std::size_t time = row_of(table, "cluster", cluster, "metric", "duration_h");
     EXPECT_EQ(table.integer(time, "jobs"), static_cast<std::int64_t>(hours.size()));
-    EXPECT_CLOSE(table.number(time, "mean"), mean_of(hours));
-    EXPECT_CLOSE(table.number(time, "median"), median_of(hours));
-    EXPECT_CLOSE(table.number(time, "least"), std::ranges::min(hours));
-    EXPECT_CLOSE(table.number(time, "most"), std::ranges::max(hours));
-    EXPECT_CLOSE(table.number(time, "below"), static_cast<double>(std::ranges::count_if(hours, [](double h) { return h < 1; })) /
-                                                  static_cast<double>(hours.size()));
+    IEZ_EXPECT_CLOSE(table.number(time, "mean"), mean_of(hours));
+    IEZ_EXPECT_CLOSE(table.number(time, "median"), median_of(hours));
+    IEZ_EXPECT_CLOSE(table.number(time, "least"), std::ranges::min(hours));
+    IEZ_EXPECT_CLOSE(table.number(time, "most"), std::ranges::max(hours));
+    IEZ_EXPECT_CLOSE(
+        table.number(time, "below"),
+        static_cast<double>(std::ranges::count_if(hours, [](double h) { return h < 1; })) / static_cast<double>(hours.size()));
     const std::size_t node = row_of(table, "cluster", cluster, "metric", "nodes");
-    EXPECT_CLOSE(table.number(node, "mean"), mean_of(nodes));
-    EXPECT_CLOSE(table.number(node, "median"), median_of(nodes));
+    IEZ_EXPECT_CLOSE(table.number(node, "mean"), mean_of(nodes));
+    IEZ_EXPECT_CLOSE(table.number(node, "median"), median_of(nodes));
     const ResultTable& cdf = found["cdf"];
     for (std::size_t row = 0; row < cdf.rows.size(); ++row) {
       if (cdf.text(row, "cluster") != cluster) continue;
       const auto& values = cdf.text(row, "metric") == "nodes" ? nodes : hours;
       const double up_to = cdf.number(row, "up_to") * (1 + 1e-9);
-      EXPECT_CLOSE(cdf.number(row, "share"),
-                   static_cast<double>(std::ranges::count_if(values, [&](double v) { return v <= up_to; })) /
-                       static_cast<double>(values.size()));
+      IEZ_EXPECT_CLOSE(cdf.number(row, "share"),
+                       static_cast<double>(std::ranges::count_if(values, [&](double v) { return v <= up_to; })) /
+                           static_cast<double>(values.size()));
     }
   }
 }
@@ -69,8 +70,8 @@ TEST_F(AnalysisTest, ReadAndWriteShares) {
   std::map<std::pair<std::string, std::int64_t>, std::int64_t> bins;
   for (const auto& [key, sums] : users) {
     const std::size_t row = row_of(found["users"], "cluster", key.first, "uid", key.second);
-    EXPECT_CLOSE(found["users"].number(row, "read_bytes"), sums.first);
-    EXPECT_CLOSE(found["users"].number(row, "write_bytes"), sums.second);
+    IEZ_EXPECT_CLOSE(found["users"].number(row, "read_bytes"), sums.first);
+    IEZ_EXPECT_CLOSE(found["users"].number(row, "write_bytes"), sums.second);
     if (sums.first + sums.second <= 0) continue;
     ++bins[{key.first, std::min<std::int64_t>(9, static_cast<std::int64_t>(sums.second / (sums.first + sums.second) * 10)) * 10}];
   }
@@ -107,8 +108,8 @@ void expect_classes(const ResultTable& table, const std::string& what, const std
     if (writer.calls > 0 && writer.bytes / writer.calls > mean_call) ++efficient;
   }
   const std::size_t row = row_of(table, "what", what, "cluster", cluster);
-  EXPECT_CLOSE(table.number(row, "mean_bytes"), mean_bytes);
-  EXPECT_CLOSE(table.number(row, "mean_call"), mean_call);
+  IEZ_EXPECT_CLOSE(table.number(row, "mean_bytes"), mean_bytes);
+  IEZ_EXPECT_CLOSE(table.number(row, "mean_call"), mean_call);
   EXPECT_EQ(table.integer(row, "heavy"), heavy);
   EXPECT_EQ(table.integer(row, "inefficient"), inefficient);
   EXPECT_EQ(table.integer(row, "efficient"), efficient);
@@ -246,13 +247,13 @@ TEST_F(AnalysisTest, Days) {
   std::size_t row = 0;
   for (const auto& [key, day] : days) {
     EXPECT_EQ(table.text(row, "cluster"), key.first);
-    EXPECT_CLOSE(table.number(row, "bytes"), day.bytes);
+    IEZ_EXPECT_CLOSE(table.number(row, "bytes"), day.bytes);
     EXPECT_EQ(table.integer(row, "weekday"), (key.second + 3) % 7 + 1);
     if (day.bytes > 0) {
-      EXPECT_CLOSE(table.number(row, "longest_job_share"), day.longest_bytes / day.bytes);
+      IEZ_EXPECT_CLOSE(table.number(row, "longest_job_share"), day.longest_bytes / day.bytes);
       double heaviest = 0;
       for (const auto& [user, bytes] : day.users) heaviest = std::max(heaviest, bytes);
-      EXPECT_CLOSE(table.number(row, "heaviest_user_share"), heaviest / day.bytes);
+      IEZ_EXPECT_CLOSE(table.number(row, "heaviest_user_share"), heaviest / day.bytes);
     }
     ++row;
   }
@@ -283,7 +284,7 @@ TEST_F(AnalysisTest, AdviceAndItsEvidence) {
   for (const auto& [key, writer] : users) {
     const std::size_t row = row_of(found["users"], "cluster", key.first, "uid", key.second);
     if (writer.calls > 0) {
-      EXPECT_CLOSE(found["users"].number(row, "bytes_a_call"), writer.bytes / writer.calls);
+      IEZ_EXPECT_CLOSE(found["users"].number(row, "bytes_a_call"), writer.bytes / writer.calls);
     }
   }
 }
@@ -332,7 +333,7 @@ TEST_F(AnalysisTest, CountersAtTheirLimitDoNotOverflow) {
   keep();
   JobReader reader = must(JobReader::open({.path = store()}));
   const Report report = must(make_report(reader, {.path = store()}, {}, [](std::string_view) {}));
-  EXPECT_CLOSE(report.summary["summary"].number(0, "write_bytes"), 3.0 * static_cast<double>(kMost));
+  IEZ_EXPECT_CLOSE(report.summary["summary"].number(0, "write_bytes"), 3.0 * static_cast<double>(kMost));
 }
 
 TEST_F(AnalysisTest, JobsOfCenturiesAreCounted) {
@@ -346,7 +347,7 @@ TEST_F(AnalysisTest, JobsOfCenturiesAreCounted) {
     const ResultTable& statistics = report.sections[0].answer["statistics"];
     EXPECT_EQ(statistics.rows.size(), longest > 24 ? 2U : 0U);
     if (statistics.rows.empty()) continue;
-    EXPECT_CLOSE(statistics.number(0, "median"), 253402300799 / 3600.0);
+    IEZ_EXPECT_CLOSE(statistics.number(0, "median"), 253402300799 / 3600.0);
   }
 }
 

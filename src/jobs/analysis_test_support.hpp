@@ -103,7 +103,7 @@ inline double median_of(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
-#define EXPECT_CLOSE(a, b) EXPECT_NEAR(a, b, 1e-9 * std::max(1.0, std::abs(b)))
+#define IEZ_EXPECT_CLOSE(a, b) EXPECT_NEAR(a, b, 1e-9 * std::max(1.0, std::abs(b)))
 
 // Rows of a table by two of its columns.
 inline std::size_t row_of(const ResultTable& table, std::string_view a, const std::string& a_is, std::string_view b,
