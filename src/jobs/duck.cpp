@@ -11,13 +11,70 @@
 #include <limits>
 #include <utility>
 
+#include <duckdb.h>
 #include <fmt/format.h>
 
-#include "jobs/duck_handles.hpp"
+#include "jobs/duck_fold.hpp"
 
 namespace iez::jobs {
 
 namespace {
+
+// What we call of the library. A list, so that a name is written once.
+#define IEZ_DUCK_CALLS(X)                           \
+  X(duckdb_create_config)                           \
+  X(duckdb_set_config)                              \
+  X(duckdb_destroy_config)                          \
+  X(duckdb_open_ext)                                \
+  X(duckdb_close)                                   \
+  X(duckdb_connect)                                 \
+  X(duckdb_disconnect)                              \
+  X(duckdb_free)                                    \
+  X(duckdb_query)                                   \
+  X(duckdb_destroy_result)                          \
+  X(duckdb_result_error)                            \
+  X(duckdb_column_count)                            \
+  X(duckdb_column_name)                             \
+  X(duckdb_column_type)                             \
+  X(duckdb_fetch_chunk)                             \
+  X(duckdb_destroy_data_chunk)                      \
+  X(duckdb_data_chunk_get_size)                     \
+  X(duckdb_data_chunk_get_vector)                   \
+  X(duckdb_vector_get_data)                         \
+  X(duckdb_vector_get_validity)                     \
+  X(duckdb_validity_row_is_valid)                   \
+  X(duckdb_appender_create)                         \
+  X(duckdb_appender_error)                          \
+  X(duckdb_append_data_chunk)                       \
+  X(duckdb_appender_close)                          \
+  X(duckdb_appender_destroy)                        \
+  X(duckdb_create_data_chunk)                       \
+  X(duckdb_create_logical_type)                     \
+  X(duckdb_destroy_logical_type)                    \
+  X(duckdb_data_chunk_reset)                        \
+  X(duckdb_data_chunk_set_size)                     \
+  X(duckdb_vector_size)                             \
+  X(duckdb_vector_assign_string_element_len)        \
+  X(duckdb_vector_ensure_validity_writable)         \
+  X(duckdb_validity_set_row_invalid)                \
+  X(duckdb_create_aggregate_function)               \
+  X(duckdb_destroy_aggregate_function)              \
+  X(duckdb_aggregate_function_set_name)             \
+  X(duckdb_aggregate_function_add_parameter)        \
+  X(duckdb_aggregate_function_set_return_type)      \
+  X(duckdb_aggregate_function_set_functions)        \
+  X(duckdb_aggregate_function_set_destructor)       \
+  X(duckdb_aggregate_function_set_special_handling) \
+  X(duckdb_aggregate_function_set_extra_info)       \
+  X(duckdb_aggregate_function_get_extra_info)       \
+  X(duckdb_aggregate_function_set_error)            \
+  X(duckdb_register_aggregate_function)
+
+struct DuckCalls {
+#define IEZ_DUCK_MEMBER(name) decltype(&::name) name = nullptr;
+  IEZ_DUCK_CALLS(IEZ_DUCK_MEMBER)
+#undef IEZ_DUCK_MEMBER
+};
 
 std::vector<std::string> library_places() {
   if (const char* const named = std::getenv("IEZ_DUCKDB_LIBRARY"); named != nullptr && *named != '\0') return {named};
@@ -55,6 +112,38 @@ Result<DuckCalls> load_library() {
     std::memcpy(to, static_cast<const void*>(&symbol), sizeof symbol);
   }
   return calls;
+}
+
+// Loaded once, and never given back: threads of the library may outlive what used it.
+const Result<DuckCalls>& duck_calls() {
+  static const Result<DuckCalls> kLoaded = load_library();
+  return kLoaded;
+}
+
+duckdb_type type_of(ColumnKind kind) {
+  switch (kind) {
+    case ColumnKind::text:
+      return DUCKDB_TYPE_VARCHAR;
+    case ColumnKind::integer:
+      return DUCKDB_TYPE_BIGINT;
+    case ColumnKind::timestamp:
+      return DUCKDB_TYPE_TIMESTAMP;
+    case ColumnKind::number:
+      return DUCKDB_TYPE_DOUBLE;
+    case ColumnKind::date:
+      return DUCKDB_TYPE_DATE;
+    case ColumnKind::huge:
+      return DUCKDB_TYPE_HUGEINT;
+  }
+  return DUCKDB_TYPE_INVALID;
+}
+
+// Short texts are in the value itself, as the library's header lays them out.
+inline constexpr std::uint32_t kInlinedText = 12;
+
+inline std::string_view text_of(const duckdb_string_t& text) {
+  const std::uint32_t size = text.value.inlined.length;
+  return {size <= kInlinedText ? &text.value.inlined.inlined[0] : text.value.pointer.ptr, size};
 }
 
 // The error of a query, without its second line on, which points into the SQL.
@@ -142,57 +231,6 @@ void take_chunk(const DuckCalls& call, duckdb_data_chunk chunk, const std::vecto
 
 }  // namespace
 
-std::size_t ResultTable::column(std::string_view name) const {
-  const auto found = std::ranges::find(columns, name);
-  IEZ_ASSERT(found != columns.end());
-  return static_cast<std::size_t>(found - columns.begin());
-}
-
-double ResultTable::number(std::size_t row, std::string_view name) const {
-  const Value& value = rows[row][column(name)];
-  if (const auto* const whole_number = std::get_if<std::int64_t>(&value)) return static_cast<double>(*whole_number);
-  if (const auto* const real = std::get_if<double>(&value)) return *real;
-  return 0;
-}
-
-std::int64_t ResultTable::integer(std::size_t row, std::string_view name) const {
-  const Value& value = rows[row][column(name)];
-  if (const auto* const whole_number = std::get_if<std::int64_t>(&value)) return *whole_number;
-  return static_cast<std::int64_t>(number(row, name));
-}
-
-std::string ResultTable::text(std::size_t row, std::string_view name) const {
-  const auto* const value = std::get_if<std::string>(&rows[row][column(name)]);
-  return value == nullptr ? std::string{} : *value;
-}
-
-bool ResultTable::absent(std::size_t row, std::string_view name) const {
-  return std::holds_alternative<std::monostate>(rows[row][column(name)]);
-}
-
-const Result<DuckCalls>& duck_calls() {
-  static const Result<DuckCalls> kLoaded = load_library();
-  return kLoaded;
-}
-
-duckdb_type type_of(ColumnKind kind) {
-  switch (kind) {
-    case ColumnKind::text:
-      return DUCKDB_TYPE_VARCHAR;
-    case ColumnKind::integer:
-      return DUCKDB_TYPE_BIGINT;
-    case ColumnKind::timestamp:
-      return DUCKDB_TYPE_TIMESTAMP;
-    case ColumnKind::number:
-      return DUCKDB_TYPE_DOUBLE;
-    case ColumnKind::date:
-      return DUCKDB_TYPE_DATE;
-    case ColumnKind::huge:
-      return DUCKDB_TYPE_HUGEINT;
-  }
-  return DUCKDB_TYPE_INVALID;
-}
-
 std::string_view sql_type(ColumnKind kind) {
   switch (kind) {
     case ColumnKind::text:
@@ -210,6 +248,21 @@ std::string_view sql_type(ColumnKind kind) {
   }
   return "";
 }
+
+struct Duck::Handles {
+  const DuckCalls& call;
+  duckdb_database database = nullptr;
+  duckdb_connection connection = nullptr;
+  std::size_t folds = 0;  // so many have been made: each needs a name of its own
+
+  explicit Handles(const DuckCalls& calls) : call(calls) {}
+  ~Handles() {
+    if (connection != nullptr) call.duckdb_disconnect(&connection);
+    if (database != nullptr) call.duckdb_close(&database);
+  }
+  Handles(const Handles&) = delete;
+  Handles& operator=(const Handles&) = delete;
+};
 
 Duck::Duck(std::unique_ptr<Handles> handles) : handles_(std::move(handles)) {}
 Duck::~Duck() = default;
@@ -401,6 +454,115 @@ Result<void> DuckAppender::finish() {
   IEZ_CHECK(flush());
   if (handles_->call.duckdb_appender_close(handles_->appender) != DuckDBSuccess) return handles_->failure();
   return {};
+}
+
+namespace {
+
+// What the functions below know of their pass: kept with the function, which DuckDB keeps until it is closed.
+struct Pass {
+  const DuckCalls& call;
+  std::vector<std::string_view> names;
+  DuckFold* into = nullptr;  // while the pass runs
+};
+
+Pass& pass_of(duckdb_function_info info) {
+  // Every library that has come so far to call us has this call.
+  return *static_cast<Pass*>((*duck_calls()).duckdb_aggregate_function_get_extra_info(info));
+}
+
+// A state is a pointer to a part of the fold.
+DuckFold*& part_of(duckdb_aggregate_state state) { return *reinterpret_cast<DuckFold**>(state); }
+
+idx_t state_size(duckdb_function_info /*info*/) { return sizeof(DuckFold*); }
+
+void begin_state(duckdb_function_info info, duckdb_aggregate_state state) {
+  part_of(state) = pass_of(info).into->part().release();
+}
+
+bool has_absent(const std::uint64_t* validity, std::size_t rows) {
+  constexpr std::size_t kBits = 64;
+  if (validity == nullptr) return false;
+  for (std::size_t row = 0; row < rows; ++row) {
+    if (((validity[row / kBits] >> (row % kBits)) & 1U) == 0) return true;
+  }
+  return false;
+}
+
+void take_block(duckdb_function_info info, duckdb_data_chunk chunk, duckdb_aggregate_state* states) {
+  const Pass& pass = pass_of(info);
+  const std::size_t rows = pass.call.duckdb_data_chunk_get_size(chunk);
+  if (rows == 0) return;
+  std::vector<const void*> columns;
+  columns.reserve(pass.names.size());
+  for (std::size_t column = 0; column < pass.names.size(); ++column) {
+    duckdb_vector vector = pass.call.duckdb_data_chunk_get_vector(chunk, column);
+    if (has_absent(pass.call.duckdb_vector_get_validity(vector), rows)) {
+      const std::string why = fmt::format("a row has no value in column {}, where each has one", pass.names[column]);
+      pass.call.duckdb_aggregate_function_set_error(info, why.c_str());
+      return;
+    }
+    columns.push_back(pass.call.duckdb_vector_get_data(vector));
+  }
+  // Nothing is grouped: all rows have the same state.
+  part_of(states[0])->add(DuckBlock(rows, std::move(columns)));
+}
+
+void join_states(duckdb_function_info /*info*/, duckdb_aggregate_state* from, duckdb_aggregate_state* to, idx_t count) {
+  for (idx_t i = 0; i < count; ++i) part_of(to[i])->join(*part_of(from[i]));
+}
+
+void give_states(duckdb_function_info info, duckdb_aggregate_state* states, duckdb_vector result, idx_t count, idx_t offset) {
+  const Pass& pass = pass_of(info);
+  for (idx_t i = 0; i < count; ++i) {
+    pass.into->join(*part_of(states[i]));
+    static_cast<bool*>(pass.call.duckdb_vector_get_data(result))[offset + i] = true;
+  }
+}
+
+void end_states(duckdb_aggregate_state* states, idx_t count) {
+  for (idx_t i = 0; i < count; ++i) delete part_of(states[i]);
+}
+
+void end_pass(void* pass) { delete static_cast<Pass*>(pass); }
+
+void add_parameter(const DuckCalls& call, duckdb_aggregate_function function, duckdb_type type) {
+  duckdb_logical_type logical = call.duckdb_create_logical_type(type);
+  call.duckdb_aggregate_function_add_parameter(function, logical);
+  call.duckdb_destroy_logical_type(&logical);
+}
+
+}  // namespace
+
+std::string_view DuckBlock::text(std::size_t column, std::size_t row) const {
+  return text_of(static_cast<const duckdb_string_t*>(columns_[column])[row]);
+}
+
+Result<void> Duck::fold(std::string_view table, std::span<const DuckColumn> columns, DuckFold& into) {
+  const DuckCalls& call = handles_->call;
+  const std::string name = fmt::format("iez_fold_{}", ++handles_->folds);
+  auto owned = std::make_unique<Pass>(Pass{.call = call, .names = {}, .into = &into});
+  Pass* const pass = owned.get();
+  duckdb_aggregate_function function = call.duckdb_create_aggregate_function();
+  call.duckdb_aggregate_function_set_name(function, name.c_str());
+  std::string list;
+  for (const DuckColumn& column : columns) {
+    pass->names.push_back(column.name);
+    add_parameter(call, function, type_of(column.kind));
+    list += fmt::format("{}{}", list.empty() ? "" : ", ", column.name);
+  }
+  duckdb_logical_type answer = call.duckdb_create_logical_type(DUCKDB_TYPE_BOOLEAN);
+  call.duckdb_aggregate_function_set_return_type(function, answer);
+  call.duckdb_destroy_logical_type(&answer);
+  call.duckdb_aggregate_function_set_functions(function, state_size, begin_state, take_block, join_states, give_states);
+  call.duckdb_aggregate_function_set_destructor(function, end_states);
+  call.duckdb_aggregate_function_set_special_handling(function);
+  call.duckdb_aggregate_function_set_extra_info(function, owned.release(), end_pass);
+  const bool known = call.duckdb_register_aggregate_function(handles_->connection, function) == DuckDBSuccess;
+  call.duckdb_destroy_aggregate_function(&function);
+  if (!known) return fail(Errc::io, fmt::format("DuckDB does not take the function {}", name));
+  auto done = run(fmt::format("SELECT {}({}) FROM {}", name, list, table));
+  pass->into = nullptr;
+  return done;
 }
 
 std::string sql_text(std::string_view text) {

@@ -15,29 +15,12 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "base/result.hpp"
+#include "jobs/result_table.hpp"
 
 namespace iez::jobs {
-
-// Absent, a whole number, a number, a text.
-using Value = std::variant<std::monostate, std::int64_t, double, std::string>;
-
-// An answer of moderate size, all in memory.
-struct ResultTable {
-  std::vector<std::string> columns;
-  std::vector<std::vector<Value>> rows;
-
-  // REQUIRES: there is such a column; its name is part of the SQL that was asked.
-  std::size_t column(std::string_view name) const;
-  // Absent values are 0 and "".
-  double number(std::size_t row, std::string_view name) const;
-  std::int64_t integer(std::size_t row, std::string_view name) const;
-  std::string text(std::size_t row, std::string_view name) const;
-  bool absent(std::size_t row, std::string_view name) const;
-};
 
 enum class ColumnKind : std::uint8_t { text, integer, timestamp, number, date, huge };
 
@@ -54,7 +37,6 @@ class DuckFold;
 
 class Duck {
  public:
-  struct Handles;  // for duck*.cpp alone
   struct Options {
     unsigned threads = 0;          // 0: as many as there are processors
     std::string temporary_folder;  // for what does not fit into memory; empty: below TMPDIR or /tmp. Made when it is needed
@@ -77,6 +59,7 @@ class Duck {
   [[nodiscard]] Result<void> fold(std::string_view table, std::span<const DuckColumn> columns, DuckFold& into);
 
  private:
+  struct Handles;
   explicit Duck(std::unique_ptr<Handles> handles);
   std::unique_ptr<Handles> handles_;
 };
