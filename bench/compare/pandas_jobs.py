@@ -13,8 +13,8 @@ import pandas as pd
 
 METADATA = ["opens", "closes", "creates", "mkdirs", "mknods", "renames", "rmdirs", "unlinks"]
 JOB_COLUMNS = {"cluster": "category", "job": "str", "uid": "category", "started": "int64", "ended": "int64", "nodes": "int32", "memory": "float64",
-               "read_bytes": "float64", "write_bytes": "float64", "read_calls": "float64", "write_calls": "float64", "silent_nodes": "int32", **{name: "float64" for name in METADATA}}
-SERIES_COLUMNS = {"cluster": "category", "target": "category", "job": "str", "sampled": "int64", "seconds": "int32", "opens": "float64", "closes": "float64",
+               "read_bytes": "float64", "write_bytes": "float64", "write_calls": "float64", "silent_nodes": "int32", **{name: "float64" for name in METADATA}}
+SERIES_COLUMNS = {"cluster": "category", "target": "category", "job": "category", "sampled": "int64", "seconds": "int32", "opens": "float64", "closes": "float64",
                   "read_bytes": "float64", "write_bytes": "float64"}
 
 
@@ -22,8 +22,14 @@ def read(path, columns):
     return pd.read_csv(path, comment="#", usecols=list(columns), dtype=columns)
 
 
+def pick(table, which, names):
+    """Rows and columns, without a copy of all the others."""
+    which = which.to_numpy()
+    return pd.DataFrame({name: table[name].array[which] for name in names}, index=table.index[which], copy=False)
+
+
 def duration_and_nodes(jobs):
-    kept = jobs[jobs.seconds < 24 * 3600]
+    kept = pick(jobs, jobs.seconds < 24 * 3600, ["cluster", "seconds", "nodes"])
     grouped = kept.groupby("cluster", observed=True)
     statistics = grouped[["seconds", "nodes"]].agg(["count", "min", "max", "mean", "median"])
     shares = kept.assign(short=kept.seconds < 7200, few=kept.nodes < 100).groupby("cluster", observed=True)[["short", "few"]].mean()
@@ -43,7 +49,7 @@ def read_and_write_shares(jobs):
 
 
 def write_efficiency(jobs):
-    io = jobs[(jobs.read_bytes > 0) | (jobs.write_bytes > 0)]
+    io = pick(jobs, jobs.bytes > 0, ["cluster", "uid", "write_bytes", "write_calls"])
     people = io.groupby(["cluster", "uid"], observed=True)[["write_bytes", "write_calls"]].sum().reset_index()
     answers = {}
     for name, table in (("jobs", io), ("users", people)):
@@ -63,14 +69,19 @@ def write_efficiency(jobs):
 
 
 def metadata_and_writes(jobs):
-    wrote = jobs[jobs.write_bytes > 0]
+    wrote = pick(jobs, jobs.write_bytes > 0, ["cluster", "write_bytes", "metadata_calls", *METADATA])
     answers = {}
     for cluster, table in wrote.groupby("cluster", observed=True):
-        counts = table[METADATA].assign(all=table[METADATA].sum(axis=1))
+        bytes_of = table.write_bytes.to_numpy()
+        logs_of = np.log10(bytes_of)
+        answers[cluster] = []
         with np.errstate(divide="ignore", invalid="ignore"):
-            logs = np.log10(counts.where(counts > 0))
-            answers[cluster] = (counts.corrwith(table.write_bytes), logs.corrwith(np.log10(table.write_bytes)), counts.sum())
-    calls = wrote[METADATA].sum(axis=1)
+            for name in (*METADATA, "metadata_calls"):
+                count = table[name].to_numpy()
+                some = count > 0
+                answers[cluster].append((np.corrcoef(count, bytes_of)[0, 1], np.corrcoef(np.log10(count[some]), logs_of[some])[0, 1],
+                                         count.sum()))
+    calls = wrote.metadata_calls
     some = wrote[calls > 0]
     x = np.floor(np.log10(some.write_bytes) * 3)
     y = np.floor(np.log10(calls[calls > 0]) * 2)
@@ -83,21 +94,29 @@ def metadata_servers(jobs, series):
     targets = grouped[["opens", "closes"]].sum().assign(jobs=grouped.job.nunique())
     targets["share"] = targets.opens / targets.groupby(level=0, observed=True).opens.transform("sum")
     unclosed = (jobs.opens - jobs.closes).clip(lower=0)
-    by_cluster = jobs.assign(unclosed=unclosed).groupby("cluster", observed=True)[["opens", "closes", "unclosed"]].sum()
-    forgetful = jobs[unclosed > 0].assign(unclosed=unclosed).groupby(["cluster", "uid"], observed=True)[["opens", "unclosed"]].sum()
+    few = pd.DataFrame({"cluster": jobs.cluster, "uid": jobs.uid, "opens": jobs.opens, "closes": jobs.closes, "unclosed": unclosed}, copy=False)
+    by_cluster = few.groupby("cluster", observed=True)[["opens", "closes", "unclosed"]].sum()
+    forgetful = few[unclosed > 0].groupby(["cluster", "uid"], observed=True)[["opens", "unclosed"]].sum()
     return targets, by_cluster, forgetful.nlargest(20, "unclosed")
 
 
 def days(jobs):
+    table = pd.DataFrame({"cluster": jobs.cluster, "key": jobs.started // 86400, "uid": jobs.uid, "bytes": jobs.bytes, "seconds": jobs.seconds})
+    groups = table.groupby(["cluster", "key"], observed=True)
+    sums = groups.bytes.agg(["size", "sum"]).reset_index()
+    longest = table.loc[groups.seconds.idxmax(), ["cluster", "key", "bytes", "seconds"]]
+    users = table.loc[table.bytes > 0, ["cluster", "key", "uid", "bytes"]]
+    users = users.groupby(["cluster", "key", "uid"], observed=True).bytes.sum().reset_index()
     answers = []
-    for key in (jobs.started // 86400, (jobs.started // 86400 + 3) % 7 + 1):
-        table = pd.DataFrame({"cluster": jobs.cluster, "key": key, "uid": jobs.uid, "bytes": jobs.bytes, "seconds": jobs.seconds})
-        groups = table.groupby(["cluster", "key"], observed=True)
-        sums = groups.bytes.agg(["size", "sum"])
-        longest = table.loc[groups.seconds.idxmax(), ["cluster", "key", "bytes"]].set_index(["cluster", "key"]).bytes / sums["sum"]
-        users = table.groupby(["cluster", "key", "uid"], observed=True).bytes.sum()
-        heaviest = users.groupby(level=[0, 1], observed=True).max() / sums["sum"]
-        answers.append((sums, longest, heaviest))
+    for of in (lambda day: day, lambda day: (day + 3) % 7 + 1):
+        all_of = sums.assign(key=of(sums.key)).groupby(["cluster", "key"], observed=True)[["size", "sum"]].sum()
+        one = longest.assign(key=of(longest.key)).sort_values("seconds").drop_duplicates(["cluster", "key"], keep="last")
+        one = one.set_index(["cluster", "key"]).bytes
+        by_user = users
+        if answers:
+            by_user = users.assign(key=of(users.key)).groupby(["cluster", "key", "uid"], observed=True).bytes.sum().reset_index()
+        heaviest = by_user.groupby(["cluster", "key"], observed=True).bytes.max()
+        answers.append((all_of, one / all_of["sum"], heaviest / all_of["sum"]))
     return answers
 
 
@@ -105,8 +124,9 @@ def prepare(jobs, series):
     span = np.maximum(series.seconds, 60)
     minutes = series.assign(slot=series.sampled // span * span, span=span).groupby(["cluster", "job", "slot"], observed=True).agg(
         span=("span", "max"), read_bytes=("read_bytes", "sum"), write_bytes=("write_bytes", "sum")).reset_index()
-    seen = jobs[jobs.job.isin(minutes.job.unique())]
-    minutes = minutes.merge(seen[["cluster", "job", "uid", "started", "ended", "nodes", "memory"]], on=["cluster", "job"], how="left")
+    minutes["job"] = minutes.job.astype(str)
+    seen = pick(jobs, jobs.job.isin(minutes.job.unique()), ["cluster", "job", "uid", "started", "ended", "nodes", "memory"])
+    minutes = minutes.merge(seen, on=["cluster", "job"], how="left")
     minutes = minutes[(minutes.started <= minutes.slot + minutes.span) & (minutes.slot <= minutes.ended + 600)]
     minutes["io"] = np.where(minutes.read_bytes + minutes.write_bytes > 0, minutes.span / 60, 0)
     minutes["writing"] = np.where(minutes.write_bytes > 0, minutes.span / 60, 0)
@@ -159,13 +179,15 @@ def advice(jobs):
     hour = jobs.started // 3600 % 24
     by_hour = jobs.groupby([jobs.cluster, hour], observed=True).bytes.sum()
     bad = by_hour > 1.5 * by_hour.groupby(level=0, observed=True).transform("mean")
-    table = jobs.assign(unclosed=(jobs.opens - jobs.closes).clip(lower=0), calls=jobs[METADATA].sum(axis=1))
+    sums = {name: jobs[name] for name in ("read_bytes", "write_bytes", "write_calls", "opens", "seconds", "bytes")}
+    unclosed = (jobs.opens - jobs.closes).clip(lower=0)
+    table = pd.DataFrame({"cluster": jobs.cluster, "uid": jobs.uid, **sums, "unclosed": unclosed, "calls": jobs.metadata_calls}, copy=False)
     users = table.groupby(["cluster", "uid", hour.rename("hour")], observed=True)[
-        ["read_bytes", "write_bytes", "write_calls", "read_calls", "opens", "unclosed", "calls", "seconds", "bytes"]].sum().reset_index()
+        ["read_bytes", "write_bytes", "write_calls", "opens", "unclosed", "calls", "seconds", "bytes"]].sum().reset_index()
     users["busy"] = users.bytes * users.set_index(["cluster", "hour"]).index.isin(bad[bad].index)
     people = users.groupby(["cluster", "uid"], observed=True).sum(numeric_only=True).nlargest(50, "bytes")
     halves = {}
-    for cluster, part in jobs[jobs.bytes > 0].groupby("cluster", observed=True).bytes:
+    for cluster, part in pick(jobs, jobs.bytes > 0, ["cluster", "bytes"]).groupby("cluster", observed=True).bytes:
         ordered = np.sort(part.to_numpy())[::-1]
         halves[cluster] = int(np.searchsorted(np.cumsum(ordered), ordered.sum() / 2) + 1)
     return people, halves, by_hour[bad]
@@ -178,7 +200,7 @@ def summary(jobs, series):
     seen = series.groupby("cluster", observed=True).agg(rows=("seconds", "size"), jobs=("job", "nunique"), targets=("target", "nunique"),
                                                         first=("sampled", "min"), last=("sampled", "max"), read=("read_bytes", "sum"),
                                                         written=("write_bytes", "sum"))
-    return what, jobs[jobs.bytes > 0].groupby("cluster", observed=True).size(), seen
+    return what, (jobs.bytes > 0).groupby(jobs.cluster, observed=True).sum(), seen
 
 
 def main():
@@ -197,6 +219,7 @@ def main():
     def derive():
         jobs["seconds"] = jobs.ended - jobs.started
         jobs["bytes"] = jobs.read_bytes + jobs.write_bytes
+        jobs["metadata_calls"] = sum(jobs[name] for name in METADATA)
 
     timed("derive", derive)
     timed("summary", summary, jobs, series)

@@ -84,7 +84,7 @@ Result<void> make_tables(Duck& duck, std::string_view sql_name) {
 
 Result<void> prepare(Duck& duck, const AnalysisOptions& options) {
   IEZ_CHECK(make_options(duck, options));
-  IEZ_CHECK(make_census(duck, options.longest_hours));
+  IEZ_CHECK(make_census(duck, options));
   return make_tables(duck, "00_prepare");
 }
 

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
+
+#include <fmt/format.h>
 
 namespace iez::jobs {
 
@@ -52,6 +55,8 @@ static_assert(kMetadataCalls == kOpens + kOperations - 1 && kMetadataCalls == kC
 
 constexpr std::int64_t kHour = 3600LL * 1000000;
 constexpr std::int64_t kDay = 24 * kHour;
+constexpr std::int64_t kFirstTime = -719162 * kDay;  // the year 1
+constexpr std::int64_t kLastTime = 2932897 * kDay;   // the year 10000, in any time zone
 
 std::int64_t day_of(std::int64_t time) { return time / kDay - (time % kDay < 0 ? 1 : 0); }
 
@@ -104,50 +109,92 @@ void Census::add_to_day(std::uint32_t user, std::uint32_t day, double bytes) {
   current.bytes += bytes;
 }
 
-void Census::add(const DuckBlock& block) {
+struct Census::Columns {
   std::array<std::span<const std::int64_t>, kColumns> column;
-  for (std::size_t i = kStarted; i < kColumns; ++i) column[i] = block.integers(i);
-  std::uint32_t cluster = 0;
-  std::uint32_t day = 0;
-  for (std::size_t row = 0; row < block.rows(); ++row) {
-    // Rows are sorted by cluster and time: the last ones found will do nearly always.
-    const std::string_view name = block.text(kCluster, row);
-    if (row == 0 || clusters_[cluster].text != name) {
-      if (row > 0) writers_.flush(cluster_sums_[cluster]);
-      cluster = cluster_number(name);
-    }
-    const std::int64_t local = column[kLocalStarted][row];
-    const std::int64_t today = day_of(local);
-    if (row == 0 || days_[day].day != today || days_[day].cluster != cluster) day = day_number(cluster, today);
-    const CountedJob job{.started = column[kStarted][row],
-                         .local_day = today,
-                         .local_hour = static_cast<std::size_t>((local - today * kDay) / kHour),
-                         .seconds = column[kSeconds][row],
-                         .nodes = column[kNodes][row],
-                         .silent_nodes = column[kSilentNodes][row],
-                         .bytes = column[kBytes][row],
-                         .read_bytes = column[kReadBytes][row],
-                         .write_bytes = column[kWriteBytes][row],
-                         .write_calls = column[kWriteCalls][row],
-                         .metadata_calls = column[kMetadataCalls][row],
-                         .opens = column[kOpens][row],
-                         .closes = column[kCloses][row]};
-    const std::uint32_t user = user_number(cluster, block.text(kUser, row));
-    user_sums_[user].add(job);
-    days_[day].sums.add(job);
-    cluster_sums_[cluster].add(job, longest_seconds_);
-    if (job.bytes > 0) add_to_day(user, day, static_cast<double>(job.bytes));
-    if (job.write_bytes > 0) {
-      std::array<std::int64_t, kOperations> operations{};
-      for (std::size_t i = 0; i < kOperations; ++i) operations[i] = column[kOpens + i][row];
-      writers_.add(job.write_bytes, operations);
+
+  std::span<const std::int64_t> operator[](std::size_t i) const { return column[i]; }
+};
+
+Result<void> Census::add(const DuckBlock& block) {
+  Columns columns;
+  for (std::size_t i = kStarted; i < kColumns; ++i) {
+    columns.column[i] = block.integers(i);
+    const bool is_time = kCensusColumns[i].kind == ColumnKind::timestamp;
+    if (const auto [least, most] = std::ranges::minmax(columns[i]);
+        least < (is_time ? kFirstTime : 0) || (is_time && most > kLastTime)) {
+      return fail(Errc::parse, fmt::format("a row has {} in column {}: no row of a store has", least < 0 ? least : most,
+                                           kCensusColumns[i].name));
     }
   }
-  if (block.rows() > 0) writers_.flush(cluster_sums_[cluster]);
+  for (std::size_t from = 0; from < block.rows();) {
+    const std::string_view name = block.text(kCluster, from);
+    std::size_t to = from + 1;
+    while (to < block.rows() && block.text(kCluster, to) == name) ++to;
+    add_run(block, columns, from, to, cluster_number(name));
+    from = to;
+  }
+  return {};
+}
+
+void Census::add_run(const DuckBlock& block, const Columns& columns, std::size_t from, std::size_t to, std::uint32_t cluster) {
+  // Column by column where memory is far apart: a processor then waits for several rows at once.
+  users_of_rows_.clear();
+  for (std::size_t row = from; row < to; ++row) users_of_rows_.push_back(user_number(cluster, block.text(kUser, row)));
+  ClusterSums& of_cluster = cluster_sums_[cluster];
+  for (std::size_t row = from; row < to; ++row) {
+    if (columns[kSeconds][row] < longest_seconds_) of_cluster.durations.add(columns[kSeconds][row]);
+  }
+  for (std::size_t row = from; row < to; ++row) {
+    if (columns[kSeconds][row] < longest_seconds_) of_cluster.nodes.add(columns[kNodes][row]);
+  }
+  std::uint32_t day = 0;
+  for (std::size_t row = from; row < to; ++row) {
+    const std::int64_t local = columns[kLocalStarted][row];
+    const std::int64_t today = day_of(local);
+    // Rows are sorted by time: the last day will do nearly always.
+    if (row == from || days_[day].day != today) day = day_number(cluster, today);
+    const CountedJob job{.started = columns[kStarted][row],
+                         .local_day = today,
+                         .local_hour = static_cast<std::size_t>((local - today * kDay) / kHour),
+                         .seconds = columns[kSeconds][row],
+                         .silent_nodes = columns[kSilentNodes][row],
+                         .bytes = columns[kBytes][row],
+                         .read_bytes = columns[kReadBytes][row],
+                         .write_bytes = columns[kWriteBytes][row],
+                         .write_calls = columns[kWriteCalls][row],
+                         .metadata_calls = columns[kMetadataCalls][row],
+                         .opens = columns[kOpens][row],
+                         .closes = columns[kCloses][row]};
+    const std::uint32_t user = users_of_rows_[row - from];
+    user_sums_[user].add(job);
+    days_[day].sums.add(job);
+    if (job.bytes > 0) add_to_day(user, day, static_cast<double>(job.bytes));
+    if (job.write_bytes <= 0) continue;
+    of_cluster.add_writer(job);
+    std::array<std::int64_t, kOperations> operations{};
+    for (std::size_t i = 0; i < kOperations; ++i) operations[i] = columns[kOpens + i][row];
+    writers_.add(job.write_bytes, operations);
+  }
+  writers_.flush(of_cluster);
+}
+
+void Census::swap(Census& other) {
+  std::swap(clusters_, other.clusters_);
+  std::swap(cluster_sums_, other.cluster_sums_);
+  std::swap(day_numbers_, other.day_numbers_);
+  std::swap(users_, other.users_);
+  std::swap(user_sums_, other.user_sums_);
+  std::swap(current_days_, other.current_days_);
+  std::swap(days_, other.days_);
+  std::swap(user_days_, other.user_days_);
 }
 
 void Census::join(DuckFold& part) {
   auto& other = static_cast<Census&>(part);
+  if (users_.size() == 0) {
+    swap(other);
+    return;
+  }
   std::vector<std::uint32_t> clusters;
   for (std::uint32_t i = 0; i < other.clusters_.size(); ++i) {
     clusters.push_back(cluster_number(other.clusters_[i].text));

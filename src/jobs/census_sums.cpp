@@ -1,7 +1,6 @@
 #include "jobs/census_sums.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 namespace iez::jobs {
@@ -111,22 +110,17 @@ void DaySums::join(const DaySums& other) {
   }
 }
 
-void ClusterSums::add(const CountedJob& job, std::int64_t longest_seconds) {
-  if (job.seconds < longest_seconds) {
-    durations.add(job.seconds);
-    nodes.add(job.nodes);
-  }
-  if (job.write_bytes <= 0) return;
+void ClusterSums::add_writer(const CountedJob& job) {
+  const auto bytes = static_cast<double>(job.write_bytes);
   ++writers;
   if (job.write_calls > 0) {
-    const auto a_call =
-        static_cast<std::uint64_t>(std::max(static_cast<double>(job.write_bytes) / static_cast<double>(job.write_calls), 1.0));
-    const auto size = static_cast<std::size_t>(std::bit_width(a_call)) - 1;
+    const double a_call = bytes / static_cast<double>(job.write_calls);
+    const auto size = static_cast<std::size_t>(std::floor(std::log2(std::max(a_call, 1.0))));
     ++call_jobs[size];
     call_bytes[size] += static_cast<std::uint64_t>(job.write_bytes);
   }
   if (job.metadata_calls > 0) {
-    const auto x = static_cast<std::int64_t>(std::floor(std::log10(static_cast<double>(job.write_bytes)) * 3));
+    const auto x = static_cast<std::int64_t>(std::floor(std::log10(bytes) * 3));
     const auto y = static_cast<std::int64_t>(std::floor(std::log10(static_cast<double>(job.metadata_calls)) * 2));
     cells.add(x * kCellRow + y);
   }

@@ -21,7 +21,6 @@ struct CountedJob {
   std::int64_t local_day = 0;
   std::size_t local_hour = 0;
   std::int64_t seconds = 0;
-  std::int64_t nodes = 0;
   std::int64_t silent_nodes = 0;
   std::int64_t bytes = 0;
   std::int64_t read_bytes = 0;
@@ -95,8 +94,8 @@ struct ClusterSums {
   std::array<PairMoments, kOperations> log_moments;
   std::array<double, kOperations> calls{};
 
-  // Durations and nodes are of jobs that ran shorter than `longest_seconds`.
-  void add(const CountedJob& job, std::int64_t longest_seconds);
+  // REQUIRES: the job wrote something. Durations, nodes and moments are added by themselves.
+  void add_writer(const CountedJob& job);
   void join(const ClusterSums& other);
 };
 

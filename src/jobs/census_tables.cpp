@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -15,6 +16,8 @@ using enum ColumnKind;
 constexpr std::int64_t kMicroseconds = 1000000;
 constexpr std::array<std::string_view, kOperations> kOperationNames{"open",   "close", "create", "mkdir", "mknod",
                                                                     "rename", "rmdir", "unlink", "all"};
+
+std::int64_t seconds_of(std::int64_t time) { return time / kMicroseconds - (time % kMicroseconds < 0 ? 1 : 0); }
 
 double as_double(WideSum sum) { return static_cast<double>(sum); }
 
@@ -122,8 +125,8 @@ Result<void> write_days(Duck& duck, const Census& census) {
     rows.text(census.clusters()[day.cluster].text);
     rows.date(day.day);
     rows.count(day.sums.jobs);
-    rows.timestamp(day.sums.first_started / kMicroseconds);
-    rows.timestamp(day.sums.last_started / kMicroseconds);
+    rows.timestamp(seconds_of(day.sums.first_started));
+    rows.timestamp(seconds_of(day.sums.last_started));
     rows.integer(day.sums.longest);
     rows.number(static_cast<double>(day.sums.longest_bytes));
     IEZ_CHECK(rows.end_row());
@@ -151,18 +154,76 @@ Result<void> write_heaviest(Duck& duck, const Census& census, const std::string&
   return rows.finish();
 }
 
-Result<void> write_counts(Duck& duck, const Census& census, const std::string& table, ValueCounts ClusterSums::* counts) {
-  static constexpr std::array kColumns{DuckColumn{"cluster", text}, DuckColumn{"value"}, DuckColumn{"jobs"}, DuckColumn{"up_to"}};
-  IEZ_TRY(DuckAppender rows, new_table(duck, table, kColumns));
+// Of a cluster's durations, or nodes: what the columns of both tables need.
+struct Metric {
+  std::string_view name;
+  ValueCounts ClusterSums::* counts;
+  double scale = 1;
+  double mark = 0;  // in the unit of values
+};
+
+Result<void> write_statistics(Duck& duck, const Census& census, std::span<const Metric> metrics) {
+  static constexpr std::array kColumns{
+      DuckColumn{"cluster", text},  DuckColumn{"metric", text},  DuckColumn{"jobs"},
+      DuckColumn{"least", number},  DuckColumn{"most", number},  DuckColumn{"mean", number},
+      DuckColumn{"median", number}, DuckColumn{"below", number}, DuckColumn{"below_what", number}};
+  IEZ_TRY(DuckAppender rows, new_table(duck, "value_statistics", kColumns));
   for (std::uint32_t i = 0; i < census.clusters().size(); ++i) {
-    std::uint64_t up_to = 0;
-    for (const ValueCounts::Entry& entry : (census.cluster_sums()[i].*counts).sorted()) {
+    for (const Metric& metric : metrics) {
+      const auto entries = (census.cluster_sums()[i].*metric.counts).sorted();
+      if (entries.empty()) continue;
+      std::uint64_t jobs = 0;
+      std::uint64_t below = 0;
+      double sum = 0;
+      for (const auto& [value, count] : entries) {
+        jobs += count;
+        if (static_cast<double>(value) < metric.mark) below += count;
+        sum += static_cast<double>(value) * static_cast<double>(count);
+      }
+      // The value of the job in this place, counted from 1.
+      const auto in_place = [&](std::uint64_t place) {
+        std::uint64_t up_to = 0;
+        return static_cast<double>(
+            std::ranges::find_if(entries, [&](const auto& entry) { return (up_to += entry.count) >= place; })->value);
+      };
+      const auto all = static_cast<double>(jobs);
       rows.text(census.clusters()[i].text);
-      rows.integer(entry.value);
-      rows.count(entry.count);
-      up_to += entry.count;
-      rows.count(up_to);
+      rows.text(metric.name);
+      rows.count(jobs);
+      rows.number(static_cast<double>(entries.front().value) / metric.scale);
+      rows.number(static_cast<double>(entries.back().value) / metric.scale);
+      rows.number(sum / all / metric.scale);
+      rows.number((in_place((jobs + 1) / 2) + in_place(jobs / 2 + 1)) / 2 / metric.scale);
+      rows.number(static_cast<double>(below) / all);
+      rows.number(metric.mark / metric.scale);
       IEZ_CHECK(rows.end_row());
+    }
+  }
+  return rows.finish();
+}
+
+Result<void> write_shares(Duck& duck, const Census& census, std::span<const Metric> metrics) {
+  static constexpr std::array kColumns{DuckColumn{"cluster", text}, DuckColumn{"metric", text}, DuckColumn{"up_to", number},
+                                       DuckColumn{"share", number}};
+  constexpr double kBins = 40;  // of a power of ten
+  IEZ_TRY(DuckAppender rows, new_table(duck, "value_shares", kColumns));
+  for (std::uint32_t i = 0; i < census.clusters().size(); ++i) {
+    for (const Metric& metric : metrics) {
+      std::map<double, std::uint64_t> bins;
+      std::uint64_t jobs = 0;
+      for (const auto& [value, count] : (census.cluster_sums()[i].*metric.counts).sorted()) {
+        bins[std::ceil(std::log10(static_cast<double>(std::max<std::int64_t>(value, 1))) * kBins)] += count;
+        jobs += count;
+      }
+      std::uint64_t so_far = 0;
+      for (const auto& [bin, count] : bins) {
+        so_far += count;
+        rows.text(census.clusters()[i].text);
+        rows.text(metric.name);
+        rows.number(std::pow(10.0, bin / kBins) / metric.scale);
+        rows.number(static_cast<double>(so_far) / static_cast<double>(jobs));
+        IEZ_CHECK(rows.end_row());
+      }
     }
   }
   return rows.finish();
@@ -224,18 +285,20 @@ Result<void> write_correlations(Duck& duck, const Census& census) {
 
 }  // namespace
 
-Result<void> make_census(Duck& duck, double longest_hours) {
+Result<void> make_census(Duck& duck, const AnalysisOptions& options) {
   constexpr double kSecondsOfHour = 3600;
   constexpr double kMost = 9e18;
-  Census census(static_cast<std::int64_t>(std::clamp(std::ceil(longest_hours * kSecondsOfHour), 0.0, kMost)));
+  Census census(static_cast<std::int64_t>(std::clamp(std::ceil(options.longest_hours * kSecondsOfHour), 0.0, kMost)));
   IEZ_CHECK(duck.fold("jobs", Census::columns(), census));
+  const std::array metrics{Metric{"duration_h", &ClusterSums::durations, kSecondsOfHour, options.short_hours * kSecondsOfHour},
+                           Metric{"nodes", &ClusterSums::nodes, 1, options.few_nodes}};
+  IEZ_CHECK(write_statistics(duck, census, metrics));
+  IEZ_CHECK(write_shares(duck, census, metrics));
   IEZ_CHECK(write_users(duck, census));
   IEZ_CHECK(write_hours(duck, census));
   IEZ_CHECK(write_days(duck, census));
   IEZ_CHECK(write_heaviest(duck, census, "heaviest_of_days", {"day", date}, census.heaviest_of_days()));
   IEZ_CHECK(write_heaviest(duck, census, "heaviest_of_weekdays", {"weekday", integer}, census.heaviest_of_weekdays()));
-  IEZ_CHECK(write_counts(duck, census, "duration_counts", &ClusterSums::durations));
-  IEZ_CHECK(write_counts(duck, census, "node_counts", &ClusterSums::nodes));
   IEZ_CHECK(write_call_sizes(duck, census));
   IEZ_CHECK(write_cells(duck, census));
   return write_correlations(duck, census);

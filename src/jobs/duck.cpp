@@ -504,7 +504,9 @@ void take_block(duckdb_function_info info, duckdb_data_chunk chunk, duckdb_aggre
     columns.push_back(pass.call.duckdb_vector_get_data(vector));
   }
   // Nothing is grouped: all rows have the same state.
-  part_of(states[0])->add(DuckBlock(rows, std::move(columns)));
+  if (const auto added = part_of(states[0])->add(DuckBlock(rows, std::move(columns))); !added) {
+    pass.call.duckdb_aggregate_function_set_error(info, added.error().message.c_str());
+  }
 }
 
 void join_states(duckdb_function_info /*info*/, duckdb_aggregate_state* from, duckdb_aggregate_state* to, idx_t count) {

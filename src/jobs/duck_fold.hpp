@@ -10,7 +10,10 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include "base/result.hpp"
 
 namespace iez::jobs {
 
@@ -41,7 +44,8 @@ class DuckFold {
 
   // An empty one of the same kind. Several threads ask at once.
   virtual std::unique_ptr<DuckFold> part() const = 0;
-  virtual void add(const DuckBlock& block) = 0;
+  // An error ends the pass, and is its error.
+  [[nodiscard]] virtual Result<void> add(const DuckBlock& block) = 0;
   // REQUIRES: part() made it. What is left of it is destroyed.
   virtual void join(DuckFold& part) = 0;
 };

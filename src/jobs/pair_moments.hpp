@@ -1,7 +1,6 @@
 // How two quantities vary together: enough of pairs to tell their correlation, in blocks that are joined.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <span>
 

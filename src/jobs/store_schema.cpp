@@ -170,8 +170,7 @@ std::string column_names(Table table) {
 std::string column_types(Table table) {
   std::string out;
   for (const DuckColumn& column : columns_of(table)) {
-    const std::string_view type = column.kind == text ? "VARCHAR" : column.kind == timestamp ? "TIMESTAMP" : "BIGINT";
-    out += fmt::format("{}{} {}", out.empty() ? "" : ", ", column.name, type);
+    out += fmt::format("{}{} {}", out.empty() ? "" : ", ", column.name, sql_type(column.kind));
   }
   return out;
 }

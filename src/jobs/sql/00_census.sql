@@ -66,17 +66,38 @@ FROM jobs
 GROUP BY 1, 2;
 
 -- How many jobs have a duration (seconds), and a number of nodes; how many have that or less. Few values are different.
-CREATE TEMP TABLE duration_counts AS
-SELECT cluster, value, jobs, CAST(sum(jobs) OVER (PARTITION BY cluster ORDER BY value) AS BIGINT) AS up_to
-FROM (SELECT cluster, seconds AS value, count(*) AS jobs
+CREATE TEMP TABLE value_counts AS
+SELECT cluster, metric, value, jobs, CAST(sum(jobs) OVER (PARTITION BY cluster, metric ORDER BY value) AS BIGINT) AS up_to
+FROM (SELECT cluster, 'duration_h' AS metric, seconds AS value, count(*) AS jobs
       FROM jobs WHERE seconds < (SELECT CAST(least(ceil(longest_hours * 3600), 9e18) AS BIGINT) FROM options)
-      GROUP BY 1, 2);
+      GROUP BY 1, 2, 3
+      UNION ALL
+      SELECT cluster, 'nodes', nodes, count(*)
+      FROM jobs WHERE seconds < (SELECT CAST(least(ceil(longest_hours * 3600), 9e18) AS BIGINT) FROM options)
+      GROUP BY 1, 2, 3);
 
-CREATE TEMP TABLE node_counts AS
-SELECT cluster, value, jobs, CAST(sum(jobs) OVER (PARTITION BY cluster ORDER BY value) AS BIGINT) AS up_to
-FROM (SELECT cluster, nodes AS value, count(*) AS jobs
-      FROM jobs WHERE seconds < (SELECT CAST(least(ceil(longest_hours * 3600), 9e18) AS BIGINT) FROM options)
-      GROUP BY 1, 2);
+-- What is known of them: in hours, and in nodes; and the share of jobs that have less than options say.
+CREATE TEMP TABLE value_statistics AS
+WITH metrics AS (
+  SELECT 'duration_h' AS metric, 3600 AS scale, short_hours * 3600 AS mark FROM options UNION ALL SELECT 'nodes', 1, few_nodes FROM options),
+totals AS (
+  SELECT cluster, metric, max(up_to) AS jobs, min(value) AS least, max(value) AS most, sum(CAST(value AS DOUBLE) * jobs) AS all_together
+  FROM value_counts GROUP BY cluster, metric),
+parts AS (
+  SELECT r.cluster, r.metric, sum(CASE WHEN value < mark THEN r.jobs ELSE 0 END) AS below,
+         min(CASE WHEN up_to >= floor((t.jobs + 1) / 2.0) THEN value END) AS low, min(CASE WHEN up_to >= ceil((t.jobs + 1) / 2.0) THEN value END) AS high
+  FROM value_counts r JOIN metrics m ON m.metric = r.metric JOIN totals t ON t.cluster = r.cluster AND t.metric = r.metric
+  GROUP BY r.cluster, r.metric)
+SELECT t.cluster, t.metric, CAST(jobs AS BIGINT) AS jobs, CAST(least AS DOUBLE) / scale AS least, CAST(most AS DOUBLE) / scale AS most,
+       all_together / jobs / scale AS mean, CAST(low + high AS DOUBLE) / 2 / scale AS median, CAST(below AS DOUBLE) / jobs AS below,
+       mark / scale AS below_what
+FROM totals t JOIN metrics m ON m.metric = t.metric JOIN parts p ON p.cluster = t.cluster AND p.metric = t.metric;
+
+-- The share of jobs up to a value: a point for each fortieth of a power of ten, enough for any picture.
+CREATE TEMP TABLE value_shares AS
+SELECT cluster, metric, pow(10, bin / 40) / CASE metric WHEN 'duration_h' THEN 3600 ELSE 1 END AS up_to,
+       CAST(sum(jobs) OVER (PARTITION BY cluster, metric ORDER BY bin) AS DOUBLE) / sum(jobs) OVER (PARTITION BY cluster, metric) AS share
+FROM (SELECT cluster, metric, ceil(log10(greatest(value, 1)) * 40) AS bin, sum(jobs) AS jobs FROM value_counts GROUP BY 1, 2, 3);
 
 -- Jobs that write, by the power of two of their bytes a call.
 CREATE TEMP TABLE call_sizes AS
