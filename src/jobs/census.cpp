@@ -60,6 +60,16 @@ constexpr std::int64_t kLastTime = 2932897 * kDay;   // the year 10000, in any t
 
 std::int64_t day_of(std::int64_t time) { return time / kDay - (time % kDay < 0 ? 1 : 0); }
 
+bool within_limits(std::span<const std::int64_t> values, ColumnKind kind) {
+  if (kind == ColumnKind::timestamp) {
+    const auto [least, most] = std::ranges::minmax(values);
+    return least >= kFirstTime && most <= kLastTime;
+  }
+  std::int64_t signs = 0;
+  for (const std::int64_t value : values) signs |= value;
+  return signs >= 0;
+}
+
 // Takes the heavier one; of two that moved the same, the one whose name comes first.
 void consider(Census::Heaviest& heaviest, const NameNumbers& users, std::uint32_t user, double bytes) {
   heaviest.bytes += bytes;
@@ -82,6 +92,17 @@ std::uint32_t Census::cluster_number(std::string_view name) {
     day_numbers_.emplace_back();
   }
   return number;
+}
+
+std::uint32_t Census::user_number(std::uint32_t cluster, const DuckText& id) {
+  if (!id.is_short()) return user_number(cluster, id.view());
+  constexpr std::uint64_t kGoldenRatio = 0x9E3779B97F4A7C15;
+  const auto bits = id.bits();
+  const std::uint64_t mixed = ((bits[0] * kGoldenRatio) ^ bits[1] ^ cluster) * kGoldenRatio;
+  KnownUser& known = known_users_[mixed >> (64 - kKnownBits)];
+  if (known.bits != bits || known.cluster != cluster)
+    known = {.bits = bits, .cluster = cluster, .number = user_number(cluster, id.view())};
+  return known.number;
 }
 
 std::uint32_t Census::user_number(std::uint32_t cluster, std::string_view id) {
@@ -110,36 +131,35 @@ void Census::add_to_day(std::uint32_t user, std::uint32_t day, double bytes) {
 }
 
 struct Census::Columns {
+  std::span<const DuckText> clusters;
+  std::span<const DuckText> users;
   std::array<std::span<const std::int64_t>, kColumns> column;
 
   std::span<const std::int64_t> operator[](std::size_t i) const { return column[i]; }
 };
 
 Result<void> Census::add(const DuckBlock& block) {
-  Columns columns;
+  if (block.rows() == 0) return {};
+  Columns columns{.clusters = block.texts(kCluster), .users = block.texts(kUser), .column = {}};
   for (std::size_t i = kStarted; i < kColumns; ++i) {
     columns.column[i] = block.integers(i);
-    const bool is_time = kCensusColumns[i].kind == ColumnKind::timestamp;
-    if (const auto [least, most] = std::ranges::minmax(columns[i]);
-        least < (is_time ? kFirstTime : 0) || (is_time && most > kLastTime)) {
-      return fail(Errc::parse, fmt::format("a row has {} in column {}: no row of a store has", least < 0 ? least : most,
-                                           kCensusColumns[i].name));
+    if (!within_limits(columns[i], kCensusColumns[i].kind)) {
+      return fail(Errc::parse, fmt::format("a row has a value in column {} that no row of a store has", kCensusColumns[i].name));
     }
   }
   for (std::size_t from = 0; from < block.rows();) {
-    const std::string_view name = block.text(kCluster, from);
     std::size_t to = from + 1;
-    while (to < block.rows() && block.text(kCluster, to) == name) ++to;
-    add_run(block, columns, from, to, cluster_number(name));
+    while (to < block.rows() && columns.clusters[to] == columns.clusters[from]) ++to;
+    add_run(columns, from, to, cluster_number(columns.clusters[from].view()));
     from = to;
   }
   return {};
 }
 
-void Census::add_run(const DuckBlock& block, const Columns& columns, std::size_t from, std::size_t to, std::uint32_t cluster) {
+void Census::add_run(const Columns& columns, std::size_t from, std::size_t to, std::uint32_t cluster) {
   // Column by column where memory is far apart: a processor then waits for several rows at once.
   users_of_rows_.clear();
-  for (std::size_t row = from; row < to; ++row) users_of_rows_.push_back(user_number(cluster, block.text(kUser, row)));
+  for (std::size_t row = from; row < to; ++row) users_of_rows_.push_back(user_number(cluster, columns.users[row]));
   ClusterSums& of_cluster = cluster_sums_[cluster];
   for (std::size_t row = from; row < to; ++row) {
     if (columns[kSeconds][row] < longest_seconds_) of_cluster.durations.add(columns[kSeconds][row]);
@@ -149,6 +169,8 @@ void Census::add_run(const DuckBlock& block, const Columns& columns, std::size_t
   }
   std::uint32_t day = 0;
   for (std::size_t row = from; row < to; ++row) {
+    constexpr std::size_t kAhead = 8;
+    if (row + kAhead < to) __builtin_prefetch(&user_sums_[users_of_rows_[row + kAhead - from]]);
     const std::int64_t local = columns[kLocalStarted][row];
     const std::int64_t today = day_of(local);
     // Rows are sorted by time: the last day will do nearly always.
@@ -187,6 +209,7 @@ void Census::swap(Census& other) {
   std::swap(current_days_, other.current_days_);
   std::swap(days_, other.days_);
   std::swap(user_days_, other.user_days_);
+  std::swap(known_users_, other.known_users_);
 }
 
 void Census::join(DuckFold& part) {

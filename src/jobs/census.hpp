@@ -7,6 +7,7 @@
 // jobs moved something. Thread safety: none; parts of several threads are joined.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -71,10 +72,19 @@ class Census final : public DuckFold {
 
   struct Columns;
 
-  void add_run(const DuckBlock& block, const Columns& columns, std::size_t from, std::size_t to, std::uint32_t cluster);
+  // A user whose number was asked for, if no other one has taken its place since.
+  struct KnownUser {
+    std::array<std::uint64_t, 2> bits{~std::uint64_t{0}, ~std::uint64_t{0}};  // of no short text
+    std::uint32_t cluster = 0;
+    std::uint32_t number = 0;
+  };
+  static constexpr int kKnownBits = 12;
+
+  void add_run(const Columns& columns, std::size_t from, std::size_t to, std::uint32_t cluster);
   void swap(Census& other);
   std::uint32_t cluster_number(std::string_view name);
   std::uint32_t user_number(std::uint32_t cluster, std::string_view id);
+  std::uint32_t user_number(std::uint32_t cluster, const DuckText& id);
   std::uint32_t day_number(std::uint32_t cluster, std::int64_t day);
   void add_to_day(std::uint32_t user, std::uint32_t day, double bytes);
 
@@ -89,6 +99,7 @@ class Census final : public DuckFold {
   std::vector<UserDay> user_days_;
   WriterMoments writers_;
   std::vector<std::uint32_t> users_of_rows_;  // of a run
+  std::vector<KnownUser> known_users_ = std::vector<KnownUser>(std::size_t{1} << kKnownBits);
 };
 
 // Counts the view `jobs`, and makes the tables. REQUIRES: the view has the columns, and none of the tables is there.

@@ -2,6 +2,8 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -162,68 +164,70 @@ struct Metric {
   double mark = 0;  // in the unit of values
 };
 
-Result<void> write_statistics(Duck& duck, const Census& census, std::span<const Metric> metrics) {
+// The values of a cluster, in order.
+struct Counted {
+  std::string_view cluster;
+  const Metric& metric;
+  std::vector<ValueCounts::Entry> entries;
+};
+
+Result<void> write_statistics(Duck& duck, std::span<const Counted> all_counted) {
   static constexpr std::array kColumns{
       DuckColumn{"cluster", text},  DuckColumn{"metric", text},  DuckColumn{"jobs"},
       DuckColumn{"least", number},  DuckColumn{"most", number},  DuckColumn{"mean", number},
       DuckColumn{"median", number}, DuckColumn{"below", number}, DuckColumn{"below_what", number}};
   IEZ_TRY(DuckAppender rows, new_table(duck, "value_statistics", kColumns));
-  for (std::uint32_t i = 0; i < census.clusters().size(); ++i) {
-    for (const Metric& metric : metrics) {
-      const auto entries = (census.cluster_sums()[i].*metric.counts).sorted();
-      if (entries.empty()) continue;
-      std::uint64_t jobs = 0;
-      std::uint64_t below = 0;
-      double sum = 0;
-      for (const auto& [value, count] : entries) {
-        jobs += count;
-        if (static_cast<double>(value) < metric.mark) below += count;
-        sum += static_cast<double>(value) * static_cast<double>(count);
-      }
-      // The value of the job in this place, counted from 1.
-      const auto in_place = [&](std::uint64_t place) {
-        std::uint64_t up_to = 0;
-        return static_cast<double>(
-            std::ranges::find_if(entries, [&](const auto& entry) { return (up_to += entry.count) >= place; })->value);
-      };
-      const auto all = static_cast<double>(jobs);
-      rows.text(census.clusters()[i].text);
-      rows.text(metric.name);
-      rows.count(jobs);
-      rows.number(static_cast<double>(entries.front().value) / metric.scale);
-      rows.number(static_cast<double>(entries.back().value) / metric.scale);
-      rows.number(sum / all / metric.scale);
-      rows.number((in_place((jobs + 1) / 2) + in_place(jobs / 2 + 1)) / 2 / metric.scale);
-      rows.number(static_cast<double>(below) / all);
-      rows.number(metric.mark / metric.scale);
-      IEZ_CHECK(rows.end_row());
+  for (const auto& [cluster, metric, entries] : all_counted) {
+    std::uint64_t jobs = 0;
+    std::uint64_t below = 0;
+    double sum = 0;
+    for (const auto& [value, count] : entries) {
+      jobs += count;
+      if (static_cast<double>(value) < metric.mark) below += count;
+      sum += static_cast<double>(value) * static_cast<double>(count);
     }
+    // The value of the job in this place, counted from 1.
+    const auto in_place = [&entries](std::uint64_t place) {
+      std::uint64_t up_to = 0;
+      const auto found =
+          std::ranges::find_if(entries, [&](const ValueCounts::Entry& entry) { return (up_to += entry.count) >= place; });
+      return static_cast<double>(found->value);
+    };
+    const auto all = static_cast<double>(jobs);
+    rows.text(cluster);
+    rows.text(metric.name);
+    rows.count(jobs);
+    rows.number(static_cast<double>(entries.front().value) / metric.scale);
+    rows.number(static_cast<double>(entries.back().value) / metric.scale);
+    rows.number(sum / all / metric.scale);
+    rows.number((in_place((jobs + 1) / 2) + in_place(jobs / 2 + 1)) / 2 / metric.scale);
+    rows.number(static_cast<double>(below) / all);
+    rows.number(metric.mark / metric.scale);
+    IEZ_CHECK(rows.end_row());
   }
   return rows.finish();
 }
 
-Result<void> write_shares(Duck& duck, const Census& census, std::span<const Metric> metrics) {
+Result<void> write_shares(Duck& duck, std::span<const Counted> all_counted) {
   static constexpr std::array kColumns{DuckColumn{"cluster", text}, DuckColumn{"metric", text}, DuckColumn{"up_to", number},
                                        DuckColumn{"share", number}};
   constexpr double kBins = 40;  // of a power of ten
   IEZ_TRY(DuckAppender rows, new_table(duck, "value_shares", kColumns));
-  for (std::uint32_t i = 0; i < census.clusters().size(); ++i) {
-    for (const Metric& metric : metrics) {
-      std::map<double, std::uint64_t> bins;
-      std::uint64_t jobs = 0;
-      for (const auto& [value, count] : (census.cluster_sums()[i].*metric.counts).sorted()) {
-        bins[std::ceil(std::log10(static_cast<double>(std::max<std::int64_t>(value, 1))) * kBins)] += count;
-        jobs += count;
-      }
-      std::uint64_t so_far = 0;
-      for (const auto& [bin, count] : bins) {
-        so_far += count;
-        rows.text(census.clusters()[i].text);
-        rows.text(metric.name);
-        rows.number(std::pow(10.0, bin / kBins) / metric.scale);
-        rows.number(static_cast<double>(so_far) / static_cast<double>(jobs));
-        IEZ_CHECK(rows.end_row());
-      }
+  for (const auto& [cluster, metric, entries] : all_counted) {
+    std::map<double, std::uint64_t> bins;
+    std::uint64_t jobs = 0;
+    for (const auto& [value, count] : entries) {
+      bins[std::ceil(std::log10(static_cast<double>(std::max<std::int64_t>(value, 1))) * kBins)] += count;
+      jobs += count;
+    }
+    std::uint64_t so_far = 0;
+    for (const auto& [bin, count] : bins) {
+      so_far += count;
+      rows.text(cluster);
+      rows.text(metric.name);
+      rows.number(std::pow(10.0, bin / kBins) / metric.scale);
+      rows.number(static_cast<double>(so_far) / static_cast<double>(jobs));
+      IEZ_CHECK(rows.end_row());
     }
   }
   return rows.finish();
@@ -292,8 +296,16 @@ Result<void> make_census(Duck& duck, const AnalysisOptions& options) {
   IEZ_CHECK(duck.fold("jobs", Census::columns(), census));
   const std::array metrics{Metric{"duration_h", &ClusterSums::durations, kSecondsOfHour, options.short_hours * kSecondsOfHour},
                            Metric{"nodes", &ClusterSums::nodes, 1, options.few_nodes}};
-  IEZ_CHECK(write_statistics(duck, census, metrics));
-  IEZ_CHECK(write_shares(duck, census, metrics));
+  std::vector<Counted> counted;
+  for (std::uint32_t i = 0; i < census.clusters().size(); ++i) {
+    for (const Metric& metric : metrics) {
+      auto entries = (census.cluster_sums()[i].*metric.counts).sorted();
+      if (!entries.empty())
+        counted.push_back({.cluster = census.clusters()[i].text, .metric = metric, .entries = std::move(entries)});
+    }
+  }
+  IEZ_CHECK(write_statistics(duck, counted));
+  IEZ_CHECK(write_shares(duck, counted));
   IEZ_CHECK(write_users(duck, census));
   IEZ_CHECK(write_hours(duck, census));
   IEZ_CHECK(write_days(duck, census));

@@ -361,7 +361,7 @@ class Adder final : public DuckFold {
       if (value < 0) return fail(Errc::parse, "a number below 0");
       sum += value;
     }
-    for (std::size_t row = 0; row < block.rows(); ++row) letters += block.text(1, row).size();
+    for (const DuckText& text : block.texts(1)) letters += text.view().size();
     return {};
   }
   void join(DuckFold& part) override {
@@ -372,6 +372,35 @@ class Adder final : public DuckFold {
   std::int64_t sum = 0;
   std::size_t letters = 0;
 };
+
+// Equal where their bytes are, short or long.
+class Sides final : public DuckFold {
+ public:
+  std::unique_ptr<DuckFold> part() const override { return std::make_unique<Sides>(); }
+  Result<void> add(const DuckBlock& block) override {
+    for (std::size_t row = 0; row < block.rows(); ++row) {
+      const DuckText& a = block.texts(0)[row];
+      const DuckText& b = block.texts(1)[row];
+      if ((a == b) != (a.view() == b.view())) return fail(Errc::parse, fmt::format("'{}' and '{}'", a.view(), b.view()));
+      if (a == b) ++equal;
+    }
+    return {};
+  }
+  void join(DuckFold& part) override { equal += static_cast<Sides&>(part).equal; }
+
+  std::size_t equal = 0;
+};
+
+TEST(DuckFold, TextsAreEqualByTheirBytes) {
+  Duck duck = must(Duck::open({.threads = 2}));
+  must(
+      duck.run("CREATE TABLE texts AS SELECT repeat('x', CAST(a AS INTEGER)) || CASE WHEN c = 0 THEN '' ELSE 'y' END AS a, "
+               "repeat('x', CAST(b AS "
+               "INTEGER)) AS b FROM range(20) r(a), range(20) s(b), range(2) t(c)"));
+  Sides sides;
+  must(duck.fold("texts", std::array{DuckColumn{"a", ColumnKind::text}, DuckColumn{"b", ColumnKind::text}}, sides));
+  EXPECT_EQ(sides.equal, 20U);
+}
 
 constexpr std::array kAdded{DuckColumn{"i"}, DuckColumn{"t", ColumnKind::text}};
 

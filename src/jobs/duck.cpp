@@ -535,9 +535,7 @@ void add_parameter(const DuckCalls& call, duckdb_aggregate_function function, du
 
 }  // namespace
 
-std::string_view DuckBlock::text(std::size_t column, std::size_t row) const {
-  return text_of(static_cast<const duckdb_string_t*>(columns_[column])[row]);
-}
+static_assert(sizeof(DuckText) == sizeof(duckdb_string_t));
 
 Result<void> Duck::fold(std::string_view table, std::span<const DuckColumn> columns, DuckFold& into) {
   const DuckCalls& call = handles_->call;

@@ -5,8 +5,11 @@
 // parts are joined into the fold that was given.
 #pragma once
 
+#include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -16,6 +19,30 @@
 #include "base/result.hpp"
 
 namespace iez::jobs {
+
+// A text as DuckDB keeps it. One of up to 12 bytes is in the value itself, with zeros behind it.
+class DuckText {
+ public:
+  static constexpr std::size_t kShort = 12;
+
+  bool is_short() const { return size_ <= kShort; }
+  std::string_view view() const {
+    if (is_short()) return {bytes_.data(), size_};
+    const char* data = nullptr;
+    std::memcpy(&data, bytes_.data() + kShort - sizeof data, sizeof data);
+    return {data, size_};
+  }
+  // All of a short text.
+  std::array<std::uint64_t, 2> bits() const { return std::bit_cast<std::array<std::uint64_t, 2>>(*this); }
+
+  friend bool operator==(const DuckText& a, const DuckText& b) {
+    return a.is_short() && b.is_short() ? a.bits() == b.bits() : a.view() == b.view();
+  }
+
+ private:
+  std::uint32_t size_ = 0;
+  std::array<char, kShort> bytes_{};  // of a longer one: four of its bytes, and where it is
+};
 
 // Some rows. Valid while add() runs.
 class DuckBlock {
@@ -28,7 +55,7 @@ class DuckBlock {
     return {static_cast<const std::int64_t*>(columns_[column]), rows_};
   }
   // REQUIRES: the column has texts.
-  std::string_view text(std::size_t column, std::size_t row) const;
+  std::span<const DuckText> texts(std::size_t column) const { return {static_cast<const DuckText*>(columns_[column]), rows_}; }
 
  private:
   std::size_t rows_;

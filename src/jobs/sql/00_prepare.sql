@@ -16,18 +16,21 @@ GROUP BY 1, 2, 3;
 CREATE TEMP TABLE seen_jobs AS
 SELECT row_number() OVER () AS id, cluster, job FROM (SELECT DISTINCT cluster, job FROM minutes);
 
+-- Their runs, as far as there are rows of them near what the servers saw.
+CREATE TEMP TABLE seen_runs AS
+SELECT k.id, CAST(epoch(started) AS BIGINT) AS began, CAST(epoch(ended) AS BIGINT) AS ended,
+       coalesce(lead(CAST(epoch(started) AS BIGINT)) OVER (PARTITION BY k.id ORDER BY started), 9223372036854775807) AS next_began
+FROM jobs
+JOIN seen_jobs k ON k.cluster = jobs.cluster AND k.job = jobs.job
+CROSS JOIN (SELECT make_timestamp((min(slot) - 600) * 1000000) AS first, make_timestamp(max(slot + span) * 1000000) AS last FROM minutes) seen
+WHERE started <= last AND jobs.ended >= first;
+
 -- The run of each minute. A name of a job may be used again: the run is the last one that began before the minute ended.
 CREATE TEMP TABLE job_minutes AS
 SELECT s.id, j.began, m.slot, m.span, m.read_bytes, m.write_bytes
 FROM minutes m
 JOIN seen_jobs s ON s.cluster = m.cluster AND s.job = m.job
-LEFT JOIN (SELECT k.id, CAST(epoch(started) AS BIGINT) AS began, CAST(epoch(ended) AS BIGINT) AS ended,
-                  coalesce(lead(CAST(epoch(started) AS BIGINT)) OVER (PARTITION BY k.id ORDER BY started), 9223372036854775807) AS next_began
-           FROM jobs
-           JOIN seen_jobs k ON k.cluster = jobs.cluster AND k.job = jobs.job
-           CROSS JOIN (SELECT make_timestamp((min(slot) - 600) * 1000000) AS first, make_timestamp(max(slot + span) * 1000000) AS last FROM minutes) seen
-           WHERE started <= last AND jobs.ended >= first) j
-  ON j.id = s.id AND j.began <= m.slot + m.span AND j.next_began > m.slot + m.span AND m.slot <= j.ended + 600;
+LEFT JOIN seen_runs j ON j.id = s.id AND j.began <= m.slot + m.span AND j.next_began > m.slot + m.span AND m.slot <= j.ended + 600;
 
 -- A run of a job that the servers saw, with its minutes: of data, of writing, of all. began: NULL where there is no row of the job.
 CREATE TEMP TABLE runs AS
