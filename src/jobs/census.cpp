@@ -200,7 +200,7 @@ void Census::add_run(const Columns& columns, std::size_t from, std::size_t to, s
   writers_.flush(of_cluster);
 }
 
-void Census::swap(Census& other) {
+void Census::take(Census& other) noexcept {
   std::swap(clusters_, other.clusters_);
   std::swap(cluster_sums_, other.cluster_sums_);
   std::swap(day_numbers_, other.day_numbers_);
@@ -215,7 +215,7 @@ void Census::swap(Census& other) {
 void Census::join(DuckFold& part) {
   auto& other = static_cast<Census&>(part);
   if (users_.size() == 0) {
-    swap(other);
+    take(other);
     return;
   }
   std::vector<std::uint32_t> clusters;

@@ -81,7 +81,7 @@ class Census final : public DuckFold {
   static constexpr int kKnownBits = 12;
 
   void add_run(const Columns& columns, std::size_t from, std::size_t to, std::uint32_t cluster);
-  void swap(Census& other);
+  void take(Census& other) noexcept;
   std::uint32_t cluster_number(std::string_view name);
   std::uint32_t user_number(std::uint32_t cluster, std::string_view id);
   std::uint32_t user_number(std::uint32_t cluster, const DuckText& id);

@@ -29,7 +29,7 @@ class DuckText {
   std::string_view view() const {
     if (is_short()) return {bytes_.data(), size_};
     const char* data = nullptr;
-    std::memcpy(&data, bytes_.data() + kShort - sizeof data, sizeof data);
+    std::memcpy(static_cast<void*>(&data), bytes_.data() + kShort - sizeof data, sizeof data);
     return {data, size_};
   }
   // All of a short text.
