@@ -178,7 +178,7 @@ struct Reported {
 double sum_of(const nlohmann::json& tables, std::string_view table, std::string_view column, std::string_view where,
               std::string_view is) {
   const auto place = [](const nlohmann::json& columns, std::string_view name) {
-    return static_cast<std::size_t>(std::ranges::find_if(columns, [&](const nlohmann::json& column) { return column == name; }) -
+    return static_cast<std::size_t>(std::ranges::find_if(columns, [&](const nlohmann::json& one) { return one == name; }) -
                                     columns.begin());
   };
   double sum = 0;
