@@ -54,6 +54,7 @@ std::vector<Server> make_servers(const model::Cluster& cluster, const TargetOpti
   for (std::size_t o = 0; o < cluster.servers.size(); ++o) {
     const model::Oss& oss = cluster.servers[o];
     Server server{.name = oss.name};
+    server.bandwidth_known = oss.bandwidth.has_value() && oss.bandwidth->value > 0;
     if (oss.cpu || oss.memory) {
       server.load = options.cpu_weight * oss.cpu.value_or(0) + options.memory_weight * oss.memory.value_or(0);
     }

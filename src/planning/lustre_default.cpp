@@ -1,0 +1,125 @@
+#include "planning/lustre_default.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/rng.hpp"
+#include "placement/lustre_qos.hpp"
+#include "placement/stripe_size.hpp"
+
+namespace iez::planning {
+
+namespace {
+
+constexpr std::uint64_t kDraws = 12;
+constexpr std::uint64_t kWork = 40'000'000;  // objects, or objects times targets where lots are drawn, of all draws
+
+// Files in the order of creation, those of a phase in any order.
+std::vector<std::uint32_t> order_of(const Problem& problem, std::uint64_t seed) {
+  Rng rng(seed);
+  std::vector<std::uint32_t> order(problem.files.size());
+  std::iota(order.begin(), order.end(), 0U);
+  for (std::size_t begin = 0; begin < order.size();) {
+    std::size_t end = begin + 1;
+    while (end < order.size() && problem.files[order[end]].phase == problem.files[order[begin]].phase) ++end;
+    for (std::size_t i = end; i > begin + 1; --i) std::swap(order[i - 1], order[begin + rng.below(i - begin)]);
+    begin = end;
+  }
+  return order;
+}
+
+// Lustre's own test: are lots drawn?
+bool uneven(const placement::TargetTable& table) {
+  std::uint64_t least = ~std::uint64_t{0};
+  std::uint64_t most = 0;
+  for (const placement::Target& target : table.targets) {
+    if (target.exclusion != placement::Exclusion::none || target.available.count == 0) continue;
+    least = std::min(least, target.available.count);
+    most = std::max(most, target.available.count);
+  }
+  constexpr std::uint64_t kThreshold = 43;  // of 256, as Lustre has it
+  return most / 256 * (256 - kThreshold) >= least;
+}
+
+std::uint64_t objects_in(const Problem& problem) {
+  return std::accumulate(problem.files.begin(), problem.files.end(), std::uint64_t{0},
+                         [](std::uint64_t sum, const File& file) { return sum + file.default_stripes; });
+}
+
+// Every k-th phase of the problem, all files of it.
+std::vector<File> some_phases(const Problem& problem, std::uint64_t step) {
+  std::vector<File> files;
+  for (const File& file : problem.files) {
+    if (file.phase % step != 0) continue;
+    files.push_back(file);
+    files.back().read_phase = kNoPhase;
+  }
+  return files;
+}
+
+}  // namespace
+
+Result<Placement> lustre_default(const Problem& problem, std::uint64_t seed) {
+  const std::vector<std::uint32_t> order = order_of(problem, seed);
+  std::vector<placement::Demand> demands;
+  demands.reserve(order.size());
+  for (const std::uint32_t i : order) {
+    const File& file = problem.files[i];
+    const auto stripes = std::max(1U, file.default_stripes);
+    const Bytes size = file.default_stripe_size.count == 0 ? Bytes::mib(1) : file.default_stripe_size;
+    const Bytes bytes = std::max(file.bytes, Bytes{1});
+    // Stripes that a small file does not fill are there, and empty.
+    demands.push_back(
+        {.object_bytes = placement::largest_object(bytes, size, stripes), .count = stripes, .per_target = 1, .pool = file.pool});
+  }
+  placement::LustreQosOptions options;
+  options.seed = seed;
+  options.count_is_default = true;
+  placement::LustreQos lustre(options);
+  for (placement::Demand& demand : demands) {
+    const auto members = static_cast<std::uint32_t>(problem.table.pools[demand.pool].members.size());
+    demand.count = std::clamp(demand.count, 1U, std::max(1U, members));
+  }
+  IEZ_TRY(const placement::Assignment assigned, lustre.assign(problem.table, demands));
+  Placement out;
+  out.files.resize(problem.files.size());
+  out.targets = assigned.targets;
+  for (std::size_t at = 0; at < order.size(); ++at) {
+    const File& file = problem.files[order[at]];
+    if (file.left_alone) continue;
+    Placed& placed = out.files[order[at]];
+    placed.stripes = static_cast<std::uint32_t>(assigned.of(at).size());
+    placed.stripe_size = file.default_stripe_size;
+    placed.object_bytes = demands[at].object_bytes;
+    placed.first = assigned.offsets[at];
+  }
+  return out;
+}
+
+Result<DefaultScore> score_default(const Problem& problem) {
+  const std::uint64_t cost =
+      std::max<std::uint64_t>(1, objects_in(problem) * (uneven(problem.table) ? problem.table.targets.size() : 1));
+  const std::uint64_t draws = std::clamp<std::uint64_t>(kWork / cost, 1, kDraws);
+  const std::uint64_t step = std::clamp<std::uint64_t>(cost / kWork, 1, std::max<std::size_t>(1, problem.phases.size()));
+  std::vector<File> files;
+  if (step > 1) files = some_phases(problem, step);
+  const Problem part{.table = problem.table,
+                     .files = step > 1 ? std::span<const File>(files) : problem.files,
+                     .phases = problem.phases,
+                     .speed = problem.speed,
+                     .load = problem.load};
+  DefaultScore out{.phases = std::vector<double>(problem.phases.size()), .looked_at = {}, .ost_cost = 0, .oss_cost = 0};
+  for (std::uint32_t p = 0; p < problem.phases.size(); p += static_cast<std::uint32_t>(step)) out.looked_at.push_back(p);
+  const double share = 1.0 / static_cast<double>(draws);
+  for (std::uint64_t draw = 0; draw < draws; ++draw) {
+    IEZ_TRY(const Placement placement, lustre_default(part, draw + 1));
+    const Score scored = score(part, placement);
+    out.seconds += scored.seconds * share;
+    for (const std::uint32_t p : out.looked_at) out.phases[p] += scored.phases[p] * share;
+    out.ost_cost += scored.balance.ost_cost * share;
+    out.oss_cost += scored.balance.oss_cost * share;
+  }
+  return out;
+}
+
+}  // namespace iez::planning

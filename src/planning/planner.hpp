@@ -1,0 +1,72 @@
+// The one planner: which targets the files of the next run go to, or that Lustre's own choice is as good.
+//
+// make_plan() solves the problem of problem.hpp phase by phase, those with the most bytes first (phase_solver.hpp): a file that
+// belongs to two phases is placed with the larger one and counts in the other as it lies. Stripe counts that are open are chosen
+// first (stripe_choice.hpp). What comes out is compared with Lustre's own placement, simulated from the same targets
+// (lustre_default.hpp), and is a plan only if it is
+//   faster     by at least kFaster, or
+//   more even  as fast, and its OSTCost or OSSCost better by at least kMoreEven, and neither worse.
+// Else there is no plan, and the program runs as it would without iez.
+//
+// Quality. Exact where all objects of a phase are of one size and targets of one speed; otherwise see phase_solver.hpp. The bound
+// of a whole problem is the sum of the bounds of its phases.
+//
+// Complexity: O(P m log m + objects log m), plus the search of phases with mixed sizes, plus the draws of Lustre's default.
+//
+// Thread safety: pure functions. Deterministic.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "planning/lustre_default.hpp"
+#include "planning/problem.hpp"
+
+namespace iez::planning {
+
+inline constexpr double kFaster = 0.02;
+inline constexpr double kMoreEven = 0.005;
+
+// Files that hold less are not worth a round trip: Lustre places them.
+inline constexpr Bytes kLeastFile = Bytes::mib(1);
+
+enum class Verdict : std::uint8_t {
+  faster,     // the plan is
+  more_even,  // and as fast
+  as_good,    // Lustre's default is: no plan
+  nothing,    // there is no file to plan
+};
+std::string_view to_string(Verdict verdict);
+
+struct Plan {
+  Verdict verdict = Verdict::nothing;
+  Placement placement;  // whatever the verdict
+  Score score;          // of it
+  DefaultScore by_default;
+  placement::Balance before;  // of the targets
+
+  bool made() const { return verdict == Verdict::faster || verdict == Verdict::more_even; }
+  // Time by default over time by plan, of the phases that were compared; 1 where there is nothing to compare.
+  double gain() const;
+};
+
+struct PlanOptions {
+  std::uint64_t effort = 200'000;  // of the search, for each phase
+  bool compare = true;             // false: the plan counts as faster, whatever Lustre would do
+};
+
+// Fails with Errc::limit if a file finds no room, with Errc::not_found if nothing takes objects; messages name files by position.
+[[nodiscard]] Result<Plan> make_plan(const Problem& problem, const PlanOptions& options = {});
+
+// For people: "12 of 15 usable OSTs; ..." is made by the caller; this is why a file has its stripes.
+std::string stripe_reason(const File& file, const Placed& placed, std::size_t usable);
+
+// One sentence: what was compared, and what came of it.
+std::string verdict_text(const Plan& plan);
+
+// The sum of the lower bounds of all phases, with the stripe counts of the placement.
+double lower_bound(const Problem& problem, const Placement& placement);
+
+}  // namespace iez::planning

@@ -1,0 +1,309 @@
+#include "planning/planner.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "planning/planning_test_support.hpp"
+
+namespace iez::planning {
+namespace {
+
+constexpr double kMib = 1 << 20U;
+
+std::vector<File> steps(std::uint32_t ranks, std::uint32_t steps, std::uint64_t mib) {
+  std::vector<File> files;
+  for (std::uint32_t s = 0; s < steps; ++s) {
+    for (std::uint32_t r = 0; r < ranks; ++r) files.push_back(file(mib, s));
+  }
+  return files;
+}
+
+TEST(Planner, RanksOfOneStepDoNotShareTargets) {
+  const auto table = machine(3, 5);
+  const auto files = steps(15, 4, 12);
+  const Problem problem{.table = table, .files = files, .phases = std::vector<Phase>(4), .speed = {}, .load = {}};
+  const auto plan = make_plan(problem);
+  ASSERT_TRUE(plan);
+  expect_sound(problem, plan->placement);
+  for (const double seconds : plan->score.phases) EXPECT_DOUBLE_EQ(seconds, 12 * kMib);
+  EXPECT_DOUBLE_EQ(plan->score.balance.ost_cost, 1);
+  // Round robin does the same: nothing is gained.
+  EXPECT_EQ(plan->verdict, Verdict::as_good);
+}
+
+TEST(Planner, StepsOfFewerRanksThanTargetsUseThemInTurn) {
+  const auto table = machine(3, 5);
+  const auto files = steps(10, 4, 12);
+  const Problem problem{.table = table, .files = files, .phases = std::vector<Phase>(4), .speed = {}, .load = {}};
+  const auto plan = make_plan(problem);
+  ASSERT_TRUE(plan);
+  for (const double seconds : plan->score.phases) EXPECT_DOUBLE_EQ(seconds, 12 * kMib);
+  // 40 files on 15 targets: 3 at most.
+  for (const Bytes added : plan->score.added) EXPECT_LE(added, Bytes::mib(36));
+  EXPECT_EQ(plan->verdict, Verdict::as_good);
+}
+
+TEST(Planner, UtilisationDoesNotDecideWhereNobodyIsShortOfRoom) {
+  auto table = machine(3, 5);
+  for (std::uint32_t j = 0; j < 15; ++j) fill(table, j, Bytes::mib(2048 + 80 * j));
+  const auto files = steps(15, 1, 100);
+  const Problem problem{.table = table, .files = files, .phases = std::vector<Phase>(1), .speed = {}, .load = {}};
+  const auto plan = make_plan(problem);
+  ASSERT_TRUE(plan);
+  EXPECT_DOUBLE_EQ(plan->score.seconds, 100 * kMib);
+}
+
+TEST(Planner, AmongEqualsInTimeTheLeastFullTargetsAreTaken) {
+  auto table = machine(1, 6);
+  for (std::uint32_t j = 0; j < 3; ++j) fill(table, j, Bytes::gib(2));
+  const auto files = steps(3, 1, 100);
+  const Problem problem{.table = table, .files = files, .phases = std::vector<Phase>(1), .speed = {}, .load = {}};
+  const auto plan = make_plan(problem);
+  ASSERT_TRUE(plan);
+  for (const std::uint32_t target : plan->placement.targets) EXPECT_GE(target, 3U);
+}
+
+TEST(Planner, UnequalSizesAreFasterThanRoundRobin) {
+  const auto table = machine(3, 5);
+  Rng rng(5);
+  std::vector<File> files;
+  for (std::uint32_t s = 0; s < 4; ++s) {
+    for (std::uint32_t r = 0; r < 45; ++r) files.push_back(file(1 + rng.below(40), s));
+  }
+  const Problem problem{.table = table, .files = files, .phases = std::vector<Phase>(4), .speed = {}, .load = {}};
+  const auto plan = make_plan(problem);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->verdict, Verdict::faster);
+  EXPECT_GT(plan->gain(), 1.25);
+  EXPECT_LT(plan->score.seconds, 1.01 * lower_bound(problem, plan->placement));
+}
+
+TEST(Planner, PredictedToBeFasterIsSaidInOneSentence) {
+  const auto table = machine(3, 5);
+  const auto files = steps(15, 1, 12);
+  const Problem problem{.table = table, .files = files, .phases = std::vector<Phase>(1), .speed = {}, .load = {}};
+  const auto plan = make_plan(problem);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(verdict_text(*plan), "Lustre's default is as good");
+}
+
+TEST(Planner, SmallFilesAreLeftToLustre) {
+  const auto table = machine(3, 5);
+  auto files = steps(15, 1, 12);
+  files.push_back({.bytes = Bytes::kib(4), .phase = 0, .left_alone = true});
+  const Problem problem{.table = table, .files = files, .phases = std::vector<Phase>(1), .speed = {}, .load = {}};
+  const auto plan = make_plan(problem);
+  ASSERT_TRUE(plan);
+  expect_sound(problem, plan->placement);
+  const std::vector<File> small(400, {.bytes = Bytes::kib(4), .left_alone = true});
+  const Problem nothing{.table = table, .files = small, .phases = std::vector<Phase>(1), .speed = {}, .load = {}};
+  const auto none = make_plan(nothing);
+  ASSERT_TRUE(none);
+  EXPECT_EQ(none->verdict, Verdict::nothing);
+  EXPECT_FALSE(none->made());
+}
+
+// A lock file or a small header between the data files moves Lustre's ring on: then its default is not even, and a plan is.
+TEST(Planner, SmallFilesTakeTheirTurnOnLustresRing) {
+  const auto table = machine(3, 5);
+  std::vector<File> files;
+  for (std::uint32_t r = 0; r < 15; ++r) {
+    files.push_back(file(12, 0));
+    files.push_back({.bytes = Bytes::kib(4), .phase = 0, .left_alone = true});
+  }
+  const Problem problem{.table = table, .files = files, .phases = std::vector<Phase>(1), .speed = {}, .load = {}};
+  const auto plan = make_plan(problem);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->verdict, Verdict::faster);
+}
+
+TEST(Planner, OneSharedFileGetsAllTargets) {
+  const auto table = machine(3, 5);
+  const std::vector<File> files{{.bytes = Bytes::mib(960), .phase = 0, .stripes = 0, .shared = true}};
+  const Problem problem{.table = table, .files = files, .phases = std::vector<Phase>(1), .speed = {}, .load = {}};
+  const auto plan = make_plan(problem);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->placement.files[0].stripes, 15U);
+  EXPECT_EQ(plan->verdict, Verdict::faster);
+  EXPECT_NEAR(plan->gain(), 15, 0.5);
+}
+
+TEST(Planner, ACountOfItsOwnIsKept) {
+  const auto table = machine(3, 5);
+  const std::vector<File> files{{.bytes = Bytes::mib(960), .phase = 0, .stripes = 4, .shared = true}};
+  const Problem problem{.table = table, .files = files, .phases = std::vector<Phase>(1), .speed = {}, .load = {}};
+  const auto plan = make_plan(problem);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->placement.files[0].stripes, 4U);
+}
+
+TEST(Planner, WhatOthersMoveNowCounts) {
+  const auto table = machine(1, 4);
+  const auto files = steps(2, 1, 100);
+  // Targets 0 and 1 are busy with 50 MiB per second of somebody else; the phase took 2 seconds.
+  const Problem problem{
+      .table = table, .files = files, .phases = {{.seconds = 2}}, .speed = {}, .load = {50 * kMib, 50 * kMib, 0, 0}};
+  const auto plan = make_plan(problem);
+  ASSERT_TRUE(plan);
+  for (const std::uint32_t target : plan->placement.targets) EXPECT_GE(target, 2U);
+  EXPECT_EQ(plan->verdict, Verdict::faster);
+}
+
+TEST(Planner, FasterTargetsGetMore) {
+  const auto table = machine(1, 3);
+  const auto files = steps(40, 1, 10);
+  const Problem problem{.table = table, .files = files, .phases = std::vector<Phase>(1), .speed = {1, 1, 2}, .load = {}};
+  const auto plan = make_plan(problem);
+  ASSERT_TRUE(plan);
+  EXPECT_DOUBLE_EQ(plan->score.seconds, 100 * kMib);
+  EXPECT_EQ(plan->score.added[2], Bytes::mib(200));
+  EXPECT_EQ(plan->verdict, Verdict::faster);
+}
+
+TEST(Planner, AServerOfKnownBandwidthIsNotOverloaded) {
+  model::Cluster cluster{.name = "test"};
+  cluster.servers = {{.name = "a", .bandwidth = BytesPerSecond{1e9}}, {.name = "b", .bandwidth = BytesPerSecond{3e9}}};
+  for (std::uint32_t j = 0; j < 4; ++j) {
+    cluster.osts.push_back(
+        {.index = {j}, .oss = j / 2, .total = Bytes::gib(10), .free = Bytes::gib(10), .available = Bytes::gib(10)});
+  }
+  const auto table = *placement::make_targets(cluster, {});
+  const auto files = steps(6, 1, 100);
+  const Problem problem{.table = table, .files = files, .phases = std::vector<Phase>(1), .speed = {}, .load = {}};
+  const auto plan = make_plan(problem);
+  ASSERT_TRUE(plan);
+  std::map<std::uint32_t, std::uint32_t> on_server;
+  for (const std::uint32_t target : plan->placement.targets) ++on_server[target / 2];
+  EXPECT_EQ(on_server[0], 2U);
+  EXPECT_EQ(on_server[1], 4U);
+}
+
+TEST(Planner, FilesThatAreReadTogetherAreSpreadThoughWrittenOneByOne) {
+  const auto table = machine(1, 4);
+  std::vector<File> files;
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    files.push_back(file(100, i));
+    files.back().read_phase = 4;
+  }
+  // Something else, which is larger, in each phase of its own.
+  for (std::uint32_t i = 0; i < 4; ++i) files.push_back(file(50, i));
+  const Problem problem{.table = table, .files = files, .phases = std::vector<Phase>(5), .speed = {}, .load = {}};
+  const auto plan = make_plan(problem);
+  ASSERT_TRUE(plan);
+  EXPECT_DOUBLE_EQ(plan->score.phases[4], 100 * kMib);
+}
+
+TEST(Planner, TargetsThatTakeNoObjectsAndFullOnesGetNone) {
+  auto table = machine(1, 4);
+  table.targets[1].exclusion = placement::Exclusion::inactive;
+  fill(table, 2, Bytes::gib(10) - Bytes::mib(5));
+  const auto files = steps(6, 1, 100);
+  const Problem problem{.table = table, .files = files, .phases = std::vector<Phase>(1), .speed = {}, .load = {}};
+  const auto plan = make_plan(problem);
+  ASSERT_TRUE(plan);
+  expect_sound(problem, plan->placement);
+  EXPECT_DOUBLE_EQ(plan->score.seconds, 300 * kMib);
+}
+
+TEST(Planner, NoRoomIsAnErrorThatNamesTheFile) {
+  auto table = machine(1, 2);
+  fill(table, 0, Bytes::gib(10) - Bytes::mib(50));
+  fill(table, 1, Bytes::gib(10) - Bytes::mib(50));
+  const auto files = steps(1, 1, 200);
+  const Problem problem{.table = table, .files = files, .phases = std::vector<Phase>(1), .speed = {}, .load = {}};
+  const auto plan = make_plan(problem);
+  ASSERT_FALSE(plan);
+  EXPECT_EQ(plan.error().code, Errc::limit);
+  EXPECT_NE(plan.error().message.find("file 1"), std::string::npos);
+}
+
+TEST(Planner, ALargeFileIsStripedWhereNoTargetCouldHoldIt) {
+  auto table = machine(1, 4);
+  for (std::uint32_t j = 0; j < 4; ++j) fill(table, j, Bytes::gib(10) - Bytes::mib(100));
+  const std::vector<File> files{{.bytes = Bytes::mib(200), .phase = 0, .stripes = 0}};
+  const Problem problem{.table = table, .files = files, .phases = std::vector<Phase>(1), .speed = {}, .load = {}};
+  const auto plan = make_plan(problem);
+  ASSERT_TRUE(plan);
+  expect_sound(problem, plan->placement);
+}
+
+TEST(Planner, WhereSpaceIsUnevenLotsAreDrawnAndAPlanIsFaster) {
+  auto table = machine(3, 5);
+  for (std::uint32_t j = 0; j < 8; ++j) fill(table, j, Bytes::gib(4));
+  const auto files = steps(15, 4, 12);
+  const Problem problem{.table = table, .files = files, .phases = std::vector<Phase>(4), .speed = {}, .load = {}};
+  const auto plan = make_plan(problem);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->verdict, Verdict::faster);
+}
+
+// Small problems against every placement there is: never better than the best, and never far above.
+TEST(Planner, NearTheBestOfAllPlacements) {
+  double sum = 0;
+  constexpr int kProblems = 120;
+  for (int seed = 1; seed <= kProblems; ++seed) {
+    SCOPED_TRACE(seed);
+    Rng rng(static_cast<std::uint64_t>(seed));
+    const auto table = machine(1, 2 + static_cast<std::uint32_t>(rng.below(2)));
+    const auto phases = static_cast<std::uint32_t>(1 + rng.below(3));
+    std::vector<File> files;
+    const std::uint64_t count = 3 + rng.below(5);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      files.push_back(file(1 + rng.below(60), static_cast<std::uint32_t>(rng.below(phases))));
+    }
+    const Problem problem{.table = table, .files = files, .phases = std::vector<Phase>(phases), .speed = {}, .load = {}};
+    const auto plan = make_plan(problem, {.compare = false});
+    ASSERT_TRUE(plan);
+    expect_sound(problem, plan->placement);
+    const double best = BruteForce(problem).best();
+    EXPECT_GE(plan->score.seconds, best * (1 - 1e-9));
+    EXPECT_LE(lower_bound(problem, plan->placement), best * (1 + 1e-9));
+    EXPECT_LE(plan->score.seconds, best * 1.06);
+    sum += plan->score.seconds / best;
+  }
+  EXPECT_LT(sum / kProblems, 1.002);
+}
+
+// Whatever the problem: sound, never slower than Lustre's default when it says so, the same twice.
+TEST(Planner, RandomProblems) {
+  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+    SCOPED_TRACE(seed);
+    Rng rng(seed);
+    auto table = machine(1 + static_cast<std::uint32_t>(rng.below(4)), 1 + static_cast<std::uint32_t>(rng.below(6)));
+    const auto targets = static_cast<std::uint32_t>(table.targets.size());
+    for (std::uint32_t j = 0; j < targets; ++j) {
+      fill(table, j, Bytes::mib(rng.below(rng.chance(0.3) ? 9000 : 3000)));
+      if (j > 0 && rng.chance(0.1)) table.targets[j].exclusion = placement::Exclusion::inactive;
+      if (rng.chance(0.1)) table.targets[j].degraded = true;
+    }
+    const auto phases = static_cast<std::uint32_t>(1 + rng.below(6));
+    std::vector<File> files;
+    for (std::uint64_t i = 0; i < 1 + rng.below(60); ++i) {
+      files.push_back(
+          file(1 + rng.below(20), static_cast<std::uint32_t>(rng.below(phases)), static_cast<std::uint32_t>(rng.below(4))));
+      files.back().shared = rng.chance(0.2);
+      files.back().left_alone = rng.chance(0.1);
+      files.back().room = files.back().bytes + Bytes::mib(rng.below(3));
+      if (rng.chance(0.2)) files.back().read_phase = static_cast<std::uint32_t>(rng.below(phases));
+    }
+    std::ranges::stable_sort(files, {}, &File::phase);
+    std::vector<double> load;
+    for (std::uint32_t j = 0; j < targets && rng.chance(0.9); ++j) load.push_back(static_cast<double>(rng.below(5'000'000)));
+    if (load.size() != targets) load.clear();
+    const Problem problem{.table = table, .files = files, .phases = std::vector<Phase>(phases, {1}), .speed = {}, .load = load};
+    const auto plan = make_plan(problem);
+    ASSERT_TRUE(plan) << plan.error().message;
+    expect_sound(problem, plan->placement);
+    EXPECT_GE(plan->score.seconds, lower_bound(problem, plan->placement) * (1 - 1e-9));
+    if (plan->made()) {
+      EXPECT_LE(plan->score.seconds, plan->by_default.seconds * (1 + 1e-9));
+    }
+    const auto again = make_plan(problem);
+    ASSERT_TRUE(again);
+    EXPECT_EQ(again->placement.targets, plan->placement.targets);
+  }
+}
+
+}  // namespace
+}  // namespace iez::planning
