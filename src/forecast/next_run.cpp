@@ -21,6 +21,7 @@ constexpr double kDataShare = 0.01;      // of the bytes of a run: smaller templ
 constexpr double kUnknownSpread = 0.1;   // of the size of a single file seen once
 constexpr double kWholeExponent = 0.15;  // an exponent that near to a whole number is that number
 constexpr double kMaxExponent = 2;
+constexpr std::int64_t kMaxPhase = 1'000'000;
 constexpr double kFullCoverage = 0.9;  // of a template: below, only names of the last run are expected again
 
 Bytes to_bytes(double size) {
@@ -63,6 +64,7 @@ class TemplatePredictor {
     choose_exponent(summary);
     factor_ = growth(summary.exponent);
     profile_ = make_profile();
+    phases_ = make_phases();
     std::vector<Expected> expected;
     if (!enumerate_names(expected, allowed)) return false;
     set_sizes(expected);
@@ -173,6 +175,33 @@ class TemplatePredictor {
     return profile;
   }
 
+  // Of each step of the last run, by majority.
+  std::map<std::uint32_t, std::int32_t> make_phases() const {
+    std::uint32_t latest = 0;
+    for (const Cell& cell : history_.all()) latest = std::max(latest, cell.run);
+    std::map<std::uint32_t, std::map<std::int32_t, std::uint64_t>> counts;
+    for (const Cell& cell : history_.all()) {
+      if (cell.run == latest && seen(cell).phase >= 0) ++counts[cell.step][seen(cell).phase];
+    }
+    std::map<std::uint32_t, std::int32_t> phases;
+    for (const auto& [step, of] : counts) {
+      phases[step] = std::ranges::max_element(of, {}, [](const auto& one) { return one.second; })->first;
+    }
+    return phases;
+  }
+
+  std::int32_t phase_of(std::uint32_t step) const {
+    if (phases_.empty()) return -1;
+    const auto known = phases_.find(step);
+    if (known != phases_.end()) return known->second;
+    const auto [last_step, last_phase] = *phases_.rbegin();
+    if (step < last_step) return phases_.lower_bound(step)->second;
+    const auto [first_step, first_phase] = *phases_.begin();
+    const std::int64_t between =
+        last_step > first_step ? std::max<std::int64_t>(1, (last_phase - first_phase) / (last_step - first_step)) : 1;
+    return static_cast<std::int32_t>(std::min<std::int64_t>(last_phase + between * (step - last_step), kMaxPhase));
+  }
+
   // The open fields of a name seen, to write names that can be read again.
   std::vector<FieldValue> open_values() const {
     std::vector<FieldValue> values;
@@ -266,6 +295,7 @@ class TemplatePredictor {
   }
 
   void set_categories(Expected& one) const {
+    one.file.phase = phase_of(one.file.step);
     const auto cells = one.slot ? history_.of_slot(*one.slot) : std::span<const Cell>{};
     one.file.stripe_count = cells.empty() ? profile_.stripe_count : seen(cells.back()).stripe_count;
     one.file.shared = cells.empty() ? profile_.shared : seen(cells.back()).ranks > 1;
@@ -315,6 +345,7 @@ class TemplatePredictor {
   std::size_t& searches_;  // left
   TemplateHistory history_;
   Profile profile_;
+  std::map<std::uint32_t, std::int32_t> phases_;  // by step
   double factor_ = 1;
 };
 

@@ -13,7 +13,9 @@
 //      ranks; otherwise a file that several ranks write grows with them (e = 1), and one that a single rank writes does not (e =
 //      0). A slot that no run had takes the size of the slot at the same relative position. The note says what was assumed.
 //   4. Stripe count, ranks and mode are categories: what the file had last, or what most files of its template had.
-//   5. How sure: the quantile asked for of each size; and, given two runs or more, how well the last run would have been
+//   5. The phase of a file - when it is written, together with which others - is that of most files of its template and step in
+//      the last run. Steps beyond those go on as the last ones did: one phase further each, or as many as lay between.
+//   6. How sure: the quantile asked for of each size; and, given two runs or more, how well the last run would have been
 //      foretold by those before it.
 //
 // Complexity: O(n log n) in the files of all runs. A series of 10 runs or more that is neither constant nor nearly so needs a
@@ -46,6 +48,7 @@ struct FileSeen {
   std::uint32_t stripe_count = 0;  // 0: not known
   std::int32_t rank = -1;          // -1: not known
   std::uint32_t ranks = 1;         // that wrote it
+  std::int32_t phase = -1;         // of its run; -1: not known
 };
 
 struct RunSeen {
@@ -71,6 +74,7 @@ struct PredictedFile {
   std::int32_t rank = -1;          // -1: not known, or shared
   bool shared = false;             // several ranks write it
   std::uint32_t step = 0;          // in the run
+  std::int32_t phase = -1;         // numbered as those of the last run, and beyond; -1: not known
   std::uint32_t of = 0;            // template
 };
 

@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
+#include "store/rows.hpp"
 
 namespace iez::store {
 
@@ -83,6 +84,8 @@ class Writer {
     }
     json_[name] = std::move(list);
   }
+  void operator()(const char* name, const std::vector<RunPhase>& value) { (*this)(name, phase_list(value)); }
+  void operator()(const char* name, const std::vector<double>& value) { (*this)(name, seconds_list(value)); }
   ordered_json take() { return std::move(json_); }
 
  private:
@@ -143,6 +146,17 @@ class Reader {
       }
       value.push_back(std::move(layout));
     }
+  }
+
+  void operator()(const char* name, std::vector<RunPhase>& value) {
+    std::string text;
+    (*this)(name, text);
+    value = parse_phase_list(text);
+  }
+  void operator()(const char* name, std::vector<double>& value) {
+    std::string text;
+    (*this)(name, text);
+    value = parse_seconds_list(text);
   }
 
   const std::string& problem() const { return problem_; }
@@ -238,6 +252,7 @@ void fields(Archive& archive, Record& record) {
     archive("foretold", run.foretold);
     archive("met", run.met);
     archive("files_kept", run.files_kept);
+    archive("phases", run.phases);
   } else if constexpr (std::is_same_v<T, FileRow>) {
     archive("name", record.name);
     archive("renamed", record.renamed);
@@ -248,6 +263,10 @@ void fields(Archive& archive, Record& record) {
     archive("rank", record.rank);
     archive("ranks", record.ranks);
     archive("created", record.created);
+    archive("phase", record.phase);
+    archive("read_phase", record.read_phase);
+    archive("removed", record.removed);
+    archive("own_layout", record.own_layout);
   } else if constexpr (std::is_same_v<T, Miss>) {
     archive("name", record.name);
     archive("why", record.why);
@@ -263,6 +282,8 @@ void fields(Archive& archive, Record& record) {
     archive("accuracy", prediction.accuracy);
     archive("rows", prediction.row_count);
     archive("bytes", prediction.bytes);
+    archive("phase_seconds", prediction.phase_seconds);
+    archive("verdict", prediction.verdict);
   } else if constexpr (std::is_same_v<T, PredictionRow>) {
     archive("name", record.name);
     archive("created_as", record.created_as);
@@ -274,6 +295,11 @@ void fields(Archive& archive, Record& record) {
     archive("shared", record.shared);
     archive("open", record.open);
     archive("files", record.files);
+    archive("phase", record.phase);
+    archive("read_phase", record.read_phase);
+    archive("left_alone", record.left_alone);
+    archive("default_stripes", record.default_stripes);
+    archive("default_stripe_size", record.default_stripe_size);
   } else if constexpr (std::is_same_v<T, ExportAllocation>) {
     archive("prediction", record.prediction);
     auto& allocation = record.allocation;

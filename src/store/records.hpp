@@ -39,6 +39,17 @@ struct Application {
 
 enum class RunMode : std::uint8_t { learn, place };
 
+// Files that a run wrote, or read, at the same time (planning/phases.hpp).
+struct RunPhase {
+  bool reads = false;
+  double seconds = 0;  // from the first to the last of it
+  Bytes bytes;
+  std::uint64_t files = 0;
+
+  friend bool operator==(const RunPhase&, const RunPhase&) = default;
+};
+inline constexpr std::size_t kMaxPhases = 256;  // kept of a run; the last one is the sum of those beyond
+
 // One run of an application. The sums are kept when the files are not any more.
 struct Run {
   Id id = 0;
@@ -73,6 +84,8 @@ struct Run {
 
   std::uint64_t files_kept = 0;  // rows that files() still gives: all or none. Set by the store.
 
+  std::vector<RunPhase> phases;  // of files that are large enough to be planned; in order, at most kMaxPhases
+
   friend bool operator==(const Run&, const Run&) = default;
 };
 
@@ -87,6 +100,10 @@ struct FileRow {
   std::int32_t rank = -1;   // of the one that wrote it; -1: not known
   std::uint32_t ranks = 0;  // that wrote it; 0: not known
   bool created = false;     // by this run
+  std::int32_t phase = -1;  // in which it was written, from 0; -1: not known, or in none
+  std::int32_t read_phase = -1;
+  bool removed = false;     // it did not survive the run
+  bool own_layout = false;  // the program, or who ran it, chose its stripes
 
   friend bool operator==(const FileRow&, const FileRow&) = default;
 };
@@ -101,16 +118,21 @@ struct Miss {
 
 // One file of the next run, or several whose names have a part that cannot be known.
 struct PredictionRow {
-  std::string name;                // absolute; a pattern of docs/formats/plan.md where open
-  std::string created_as;          // the name it is created by, where it is renamed later; empty: the same
-  Bytes bytes;                     // of one
-  Bytes high;                      // not exceeded with the probability asked for
-  std::uint32_t stripe_count = 0;  // 0: to be chosen
-  Bytes stripe_size;               // 0: to be chosen
-  std::int32_t rank = -1;          // -1: not known, or shared
-  bool shared = false;             // several ranks write it
-  bool open = false;               // the name is a pattern
-  std::uint64_t files = 1;         // it stands for
+  std::string name;                   // absolute; a pattern of docs/formats/plan.md where open
+  std::string created_as;             // the name it is created by, where it is renamed later; empty: the same
+  Bytes bytes;                        // of one
+  Bytes high;                         // not exceeded with the probability asked for
+  std::uint32_t stripe_count = 0;     // 0: to be chosen
+  Bytes stripe_size;                  // 0: to be chosen
+  std::int32_t rank = -1;             // -1: not known, or shared
+  bool shared = false;                // several ranks write it
+  bool open = false;                  // the name is a pattern
+  std::uint64_t files = 1;            // it stands for
+  std::uint32_t phase = 0;            // in which it will be written
+  std::int32_t read_phase = -1;       // in which it will be read together with others; -1: none
+  bool left_alone = false;            // too small to be planned: it only takes its turn among the others
+  std::uint32_t default_stripes = 1;  // that it gets without a plan
+  Bytes default_stripe_size;          // likewise; 0: not known
 
   friend bool operator==(const PredictionRow&, const PredictionRow&) = default;
 };
@@ -125,6 +147,8 @@ struct Prediction {
   std::string model;               // JSON: templates and laws, for people and for the next prediction
   std::optional<double> accuracy;  // in percent: how well the last run would have been foretold
   std::vector<PredictionRow> rows;
+  std::vector<double> phase_seconds;  // of each phase of the rows, as last seen; 0: not known
+  std::string verdict;                // what planning came to where there is no plan; empty: there is one, or it is to come
 
   // Set by the store, also where the rows are not asked for or not kept any more.
   std::uint64_t row_count = 0;

@@ -53,6 +53,14 @@ namespace iez::store {
 // Counts of states in the head, from its rows.
 [[nodiscard]] Outcome<void> count_states(Session& session, Id allocation);
 
+// Phases of a run as text, and back.
+std::string phase_list(std::span<const RunPhase> phases);
+std::vector<RunPhase> parse_phase_list(std::string_view text);
+
+// Seconds as text, "0.5,2,0", and back.
+std::string seconds_list(std::span<const double> seconds);
+std::vector<double> parse_seconds_list(std::string_view text);
+
 // "0,3,5" and back.
 std::string ost_list(std::span<const OstIndex> osts);
 std::optional<std::vector<OstIndex>> parse_ost_list(std::string_view text);

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -27,6 +29,25 @@ std::optional<std::vector<OstIndex>> parse_ost_list(std::string_view text) {
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return osts;
+}
+
+std::string seconds_list(std::span<const double> seconds) {
+  std::string out;
+  for (std::size_t i = 0; i < seconds.size(); ++i) out += fmt::format("{}{}", i == 0 ? "" : ",", seconds[i]);
+  return out;
+}
+
+std::vector<double> parse_seconds_list(std::string_view text) {
+  std::vector<double> seconds;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(','), text.size());
+    double value = 0;
+    const auto [last, error] = std::from_chars(text.data(), text.data() + end, value);
+    const bool number = error == std::errc{} && last == text.data() + end && std::isfinite(value) && value >= 0;
+    seconds.push_back(number ? value : 0);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return seconds;
 }
 
 // ---- Predictions ----
@@ -62,21 +83,23 @@ Outcome<Id> insert_prediction(Session& session, const Prediction& prediction) {
     bytes += Bytes{row.bytes.count > ~std::uint64_t{0} / files ? ~std::uint64_t{0} : row.bytes.count * files};
   }
   IEZ_TRY(const Id model, put_model(session, prediction));
+  const std::string seconds = seconds_list(prediction.phase_seconds);
   IEZ_CHECK(
       session.run("INSERT INTO predictions (prediction_key, application, run, made_ns, ranks, model, accuracy, row_count, bytes, "
-                  "kept) VALUES (?, "
-                  "?, ?, ?, ?, ?, ?, ?, ?, 1)",
+                  "phase_seconds, verdict, kept) VALUES (?, "
+                  "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)",
                   values(prediction.key, prediction.application, prediction.run, prediction.made_ns, prediction.ranks, model,
-                         prediction.accuracy, std::uint64_t{prediction.rows.size()}, bytes)));
+                         prediction.accuracy, std::uint64_t{prediction.rows.size()}, bytes, seconds, prediction.verdict)));
   const Id id = session.last_id();
   Batch rows(session,
              "INSERT INTO predicted (prediction, number, name, created_as, bytes, high, stripe_count, stripe_size, writer_rank, "
-             "shared, pattern, files) VALUES ",
-             12);
+             "shared, pattern, files, phase, read_phase, left_alone, default_stripes, default_stripe_size) VALUES ",
+             17);
   for (std::size_t i = 0; i < prediction.rows.size(); ++i) {
     const PredictionRow& row = prediction.rows[i];
     IEZ_CHECK(rows.add(values(id, std::uint64_t{i}, row.name, row.created_as, row.bytes, row.high, row.stripe_count,
-                              row.stripe_size, row.rank, row.shared, row.open, row.files)));
+                              row.stripe_size, row.rank, row.shared, row.open, row.files, row.phase, row.read_phase,
+                              row.left_alone, row.default_stripes, row.default_stripe_size)));
   }
   IEZ_CHECK(rows.flush());
   return id;
@@ -88,7 +111,7 @@ Outcome<std::vector<Prediction>> select_predictions(Session& session, std::strin
       "p.model), "
       "p.accuracy, p.row_count, p.bytes, (SELECT a.id FROM allocations a WHERE a.prediction = p.id ORDER BY a.made_ns DESC, a.id "
       "DESC "
-      "LIMIT 1) FROM predictions p ";
+      "LIMIT 1), p.phase_seconds, p.verdict FROM predictions p ";
   sql += where;
   std::vector<Prediction> found;
   IEZ_CHECK(session.query(sql, bound, [&](const Row& row) {
@@ -101,6 +124,8 @@ Outcome<std::vector<Prediction>> select_predictions(Session& session, std::strin
                      .model = row.text(6),
                      .accuracy = row.maybe_real(7),
                      .rows = {},
+                     .phase_seconds = parse_seconds_list(row.text(11)),
+                     .verdict = row.text(12),
                      .row_count = row.number(8),
                      .bytes = row.size(9),
                      .allocation = row.is_null(10) ? 0 : row.integer(10)});
@@ -111,8 +136,8 @@ Outcome<std::vector<Prediction>> select_predictions(Session& session, std::strin
 Outcome<std::vector<PredictionRow>> select_predicted(Session& session, Id prediction) {
   std::vector<PredictionRow> rows;
   IEZ_CHECK(session.query(
-      "SELECT name, created_as, bytes, high, stripe_count, stripe_size, writer_rank, shared, pattern, files FROM predicted WHERE "
-      "prediction = ? ORDER BY number",
+      "SELECT name, created_as, bytes, high, stripe_count, stripe_size, writer_rank, shared, pattern, files, phase, read_phase, "
+      "left_alone, default_stripes, default_stripe_size FROM predicted WHERE prediction = ? ORDER BY number",
       values(prediction), [&](const Row& row) {
         rows.push_back({.name = row.text(0),
                         .created_as = row.text(1),
@@ -123,7 +148,12 @@ Outcome<std::vector<PredictionRow>> select_predicted(Session& session, Id predic
                         .rank = static_cast<std::int32_t>(row.integer(6)),
                         .shared = row.flag(7),
                         .open = row.flag(8),
-                        .files = row.number(9)});
+                        .files = row.number(9),
+                        .phase = row.small(10),
+                        .read_phase = static_cast<std::int32_t>(row.integer(11)),
+                        .left_alone = row.flag(12),
+                        .default_stripes = row.small(13),
+                        .default_stripe_size = row.size(14)});
       }));
   return rows;
 }

@@ -1,7 +1,50 @@
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "base/text.hpp"
 #include "store/core.hpp"
 #include "store/rows.hpp"
 
 namespace iez::store {
+
+// "w 1.5 4096 2;r 0.25 100 1": what it was, seconds, bytes, files.
+std::string phase_list(std::span<const RunPhase> phases) {
+  std::string out;
+  for (const RunPhase& phase : phases.first(std::min(phases.size(), kMaxPhases))) {
+    if (!out.empty()) out += ';';
+    out += fmt::format("{} {} {} {}", phase.reads ? 'r' : 'w', phase.seconds, phase.bytes.count, phase.files);
+  }
+  return out;
+}
+
+// What cannot be read is left out: it is a statistic.
+std::vector<RunPhase> parse_phase_list(std::string_view text) {
+  std::vector<RunPhase> phases;
+  while (!text.empty() && phases.size() < kMaxPhases) {
+    const std::size_t end = std::min(text.find(';'), text.size());
+    std::array<std::string_view, 4> words;
+    std::string_view rest = text.substr(0, end);
+    for (std::string_view& word : words) {
+      const std::size_t blank = std::min(rest.find(' '), rest.size());
+      word = rest.substr(0, blank);
+      rest.remove_prefix(std::min(blank + 1, rest.size()));
+    }
+    double seconds = 0;
+    const auto [last, error] = std::from_chars(words[1].data(), words[1].data() + words[1].size(), seconds);
+    const auto bytes = text::parse_u64(words[2]);
+    const auto files = text::parse_u64(words[3]);
+    const bool number = error == std::errc{} && last == words[1].data() + words[1].size() && std::isfinite(seconds);
+    if ((words[0] == "r" || words[0] == "w") && number && seconds >= 0 && bytes && files) {
+      phases.push_back({.reads = words[0] == "r", .seconds = seconds, .bytes = {*bytes}, .files = *files});
+    }
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return phases;
+}
 
 Outcome<std::optional<Application>> select_application(Session& session, std::string_view owner, std::string_view name) {
   std::optional<Application> found;
@@ -44,26 +87,28 @@ Outcome<Id> insert_run(Session& session, const Run& run, std::span<const FileRow
     written += file.written;
     read += file.read;
   }
+  const std::string phases = phase_list(run.phases);
   IEZ_CHECK(
       session.run("INSERT INTO runs (run_key, application, started_ns, ended_ns, command, host, uid, job, ranks, processes, "
                   "mode, exit_status, "
-                  "plan, files, written, bytes_read, misses, planned, unplanned, accuracy, by_weight, foretold, met, kept) "
-                  "VALUES (?, ?, ?, ?, ?, "
-                  "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)",
+                  "plan, files, written, bytes_read, misses, planned, unplanned, accuracy, by_weight, foretold, met, phases, "
+                  "kept) VALUES (?, ?, ?, ?, ?, "
+                  "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)",
                   values(run.key, run.application, run.started_ns, run.ended_ns, run.command, run.host, run.uid, run.job,
                          run.ranks, run.processes, std::int64_t{run.mode == RunMode::place}, run.exit_status, run.plan,
                          std::uint64_t{files.size()}, written, read, std::uint64_t{misses.size()}, run.planned, run.unplanned,
-                         run.accuracy, run.by_weight, run.foretold, run.met)));
+                         run.accuracy, run.by_weight, run.foretold, run.met, phases)));
   const Id id = session.last_id();
   Batch rows(
       session,
       "INSERT INTO files (run, number, name, renamed, written, bytes_read, stripe_count, stripe_size, writer_rank, writers, "
-      "created) VALUES ",
-      11);
+      "created, phase, read_phase, removed, own_layout) VALUES ",
+      15);
   for (std::size_t i = 0; i < files.size(); ++i) {
     const FileRow& file = files[i];
     IEZ_CHECK(rows.add(values(id, std::uint64_t{i}, file.name, file.renamed, file.written, file.read, file.stripe_count,
-                              file.stripe_size, file.rank, file.ranks, file.created)));
+                              file.stripe_size, file.rank, file.ranks, file.created, file.phase, file.read_phase, file.removed,
+                              file.own_layout)));
   }
   IEZ_CHECK(rows.flush());
   Batch missed(session, "INSERT INTO misses (run, number, name, why) VALUES ", 4);
@@ -93,7 +138,7 @@ Outcome<std::vector<Run>> select_runs(Session& session, std::string_view where, 
   std::string sql =
       "SELECT id, run_key, application, started_ns, ended_ns, command, host, uid, job, ranks, processes, mode, exit_status, "
       "plan, "
-      "files, written, bytes_read, misses, planned, unplanned, accuracy, by_weight, foretold, met, kept FROM runs ";
+      "files, written, bytes_read, misses, planned, unplanned, accuracy, by_weight, foretold, met, kept, phases FROM runs ";
   sql += where;
   std::vector<Run> runs;
   IEZ_CHECK(session.query(sql, bound, [&](const Row& row) {
@@ -121,7 +166,8 @@ Outcome<std::vector<Run>> select_runs(Session& session, std::string_view where, 
                     .by_weight = row.maybe_real(21),
                     .foretold = row.number(22),
                     .met = row.number(23),
-                    .files_kept = row.flag(24) ? row.number(14) : 0});
+                    .files_kept = row.flag(24) ? row.number(14) : 0,
+                    .phases = parse_phase_list(row.text(25))});
   }));
   return runs;
 }
@@ -129,8 +175,8 @@ Outcome<std::vector<Run>> select_runs(Session& session, std::string_view where, 
 Outcome<std::vector<FileRow>> select_files(Session& session, Id run) {
   std::vector<FileRow> files;
   IEZ_CHECK(
-      session.query("SELECT name, renamed, written, bytes_read, stripe_count, stripe_size, writer_rank, writers, created FROM "
-                    "files WHERE run = ? "
+      session.query("SELECT name, renamed, written, bytes_read, stripe_count, stripe_size, writer_rank, writers, created, phase, "
+                    "read_phase, removed, own_layout FROM files WHERE run = ? "
                     "ORDER BY number",
                     values(run), [&](const Row& row) {
                       files.push_back({.name = row.text(0),
@@ -141,7 +187,11 @@ Outcome<std::vector<FileRow>> select_files(Session& session, Id run) {
                                        .stripe_size = row.size(5),
                                        .rank = static_cast<std::int32_t>(row.integer(6)),
                                        .ranks = row.small(7),
-                                       .created = row.flag(8)});
+                                       .created = row.flag(8),
+                                       .phase = static_cast<std::int32_t>(row.integer(9)),
+                                       .read_phase = static_cast<std::int32_t>(row.integer(10)),
+                                       .removed = row.flag(11),
+                                       .own_layout = row.flag(12)});
                     }));
   return files;
 }

@@ -25,10 +25,12 @@ constexpr std::array kTables{
     "processes {int} NOT NULL, mode {int} NOT NULL, exit_status {int} NOT NULL, plan {word} NOT NULL, files {int} NOT NULL, "
     "written {int} NOT NULL, bytes_read {int} NOT NULL, misses {int} NOT NULL, planned {int} NOT NULL, unplanned {int} NOT NULL, "
     "accuracy {real}, by_weight {real}, foretold {int} NOT NULL, met {int} NOT NULL, kept {int} NOT NULL, "
-    "FOREIGN KEY (application) REFERENCES applications (id) ON DELETE CASCADE) {table}",
+    "phases {text} NOT NULL DEFAULT {empty}, FOREIGN KEY (application) REFERENCES applications (id) ON DELETE CASCADE) {table}",
     "CREATE TABLE {if} files (run {int} NOT NULL, number {int} NOT NULL, name {path} NOT NULL, renamed {path} NOT NULL, written "
     "{int} NOT NULL, bytes_read {int} NOT NULL, stripe_count {int} NOT NULL, stripe_size {int} NOT NULL, writer_rank {int} NOT "
-    "NULL, writers {int} NOT NULL, created {int} NOT NULL, PRIMARY KEY (run, number), "
+    "NULL, writers {int} NOT NULL, created {int} NOT NULL, phase {int} NOT NULL DEFAULT -1, read_phase {int} NOT NULL DEFAULT "
+    "-1, "
+    "removed {int} NOT NULL DEFAULT 0, own_layout {int} NOT NULL DEFAULT 0, PRIMARY KEY (run, number), "
     "FOREIGN KEY (run) REFERENCES runs (id) ON DELETE CASCADE) {keyed}",
     "CREATE TABLE {if} misses (run {int} NOT NULL, number {int} NOT NULL, name {path} NOT NULL, why {word} NOT NULL, "
     "PRIMARY KEY (run, number), FOREIGN KEY (run) REFERENCES runs (id) ON DELETE CASCADE) {keyed}",
@@ -36,10 +38,14 @@ constexpr std::array kTables{
     "FOREIGN KEY (application) REFERENCES applications (id) ON DELETE CASCADE) {table}",
     "CREATE TABLE {if} predictions (id {id}, prediction_key {key}, application {int} NOT NULL, run {int} NOT NULL, made_ns {int} "
     "NOT NULL, ranks {int} NOT NULL, model {int} NOT NULL, accuracy {real}, row_count {int} NOT NULL, bytes {int} NOT NULL, kept "
-    "{int} NOT NULL, FOREIGN KEY (application) REFERENCES applications (id) ON DELETE CASCADE) {table}",
+    "{int} NOT NULL, phase_seconds {text} NOT NULL DEFAULT {empty}, verdict {word} NOT NULL DEFAULT {empty}, FOREIGN KEY "
+    "(application) REFERENCES applications (id) ON DELETE CASCADE) {table}",
     "CREATE TABLE {if} predicted (prediction {int} NOT NULL, number {int} NOT NULL, name {path} NOT NULL, created_as {path} NOT "
     "NULL DEFAULT {empty}, bytes {int} NOT NULL, high {int} NOT NULL, stripe_count {int} NOT NULL, stripe_size {int} NOT NULL, "
-    "writer_rank {int} NOT NULL, shared {int} NOT NULL, pattern {int} NOT NULL, files {int} NOT NULL, "
+    "writer_rank {int} NOT NULL, shared {int} NOT NULL, pattern {int} NOT NULL, files {int} NOT NULL, phase {int} NOT NULL "
+    "DEFAULT "
+    "0, read_phase {int} NOT NULL DEFAULT -1, left_alone {int} NOT NULL DEFAULT 0, default_stripes {int} NOT NULL DEFAULT 1, "
+    "default_stripe_size {int} NOT NULL DEFAULT 0, "
     "PRIMARY KEY (prediction, number), FOREIGN KEY (prediction) REFERENCES predictions (id) ON DELETE CASCADE) {keyed}",
     "CREATE TABLE {if} allocations (id {id}, allocation_key {key}, prediction {int} NOT NULL, application {int} NOT NULL, plan "
     "{word} NOT NULL, made_ns {int} NOT NULL, planner {word} NOT NULL, policy {word} NOT NULL, file_system {word} NOT NULL, "
@@ -180,13 +186,31 @@ Outcome<void> from_1_to_2(Session& session) {
   return {};
 }
 
+Outcome<void> from_2_to_3(Session& session) {
+  IEZ_CHECK(add_column(session, "runs", "phases", "{text} NOT NULL DEFAULT {empty}"));
+  for (const std::string_view column : {"phase", "read_phase"}) {
+    IEZ_CHECK(add_column(session, "files", column, "{int} NOT NULL DEFAULT -1"));
+  }
+  for (const std::string_view column : {"removed", "own_layout"}) {
+    IEZ_CHECK(add_column(session, "files", column, "{int} NOT NULL DEFAULT 0"));
+  }
+  IEZ_CHECK(add_column(session, "predictions", "phase_seconds", "{text} NOT NULL DEFAULT {empty}"));
+  IEZ_CHECK(add_column(session, "predictions", "verdict", "{word} NOT NULL DEFAULT {empty}"));
+  IEZ_CHECK(add_column(session, "predicted", "phase", "{int} NOT NULL DEFAULT 0"));
+  IEZ_CHECK(add_column(session, "predicted", "read_phase", "{int} NOT NULL DEFAULT -1"));
+  IEZ_CHECK(add_column(session, "predicted", "left_alone", "{int} NOT NULL DEFAULT 0"));
+  IEZ_CHECK(add_column(session, "predicted", "default_stripes", "{int} NOT NULL DEFAULT 1"));
+  return add_column(session, "predicted", "default_stripe_size", "{int} NOT NULL DEFAULT 0");
+}
+
 Outcome<Migration> change(Session& session, std::int64_t now_ns) {
   IEZ_TRY(const auto version, schema_version(session));
   Migration done{.from = version.value_or(0), .to = kSchemaVersion};
   if (version && *version == kSchemaVersion) return done;
   if (version && (*version > kSchemaVersion || *version < kOldestSchema)) return refused(unknown_version(*version));
   done.steps = steps_from(version);
-  if (version) IEZ_CHECK(from_1_to_2(session));
+  if (version && *version < 2) IEZ_CHECK(from_1_to_2(session));
+  if (version) IEZ_CHECK(from_2_to_3(session));
   IEZ_CHECK(make_tables(session));
   IEZ_CHECK(make_indices(session));
   IEZ_CHECK(make_views(session));
@@ -237,13 +261,20 @@ Outcome<Migration> bring_up(Session& session, std::int64_t now_ns) {
 }
 
 std::vector<std::string> steps_from(std::optional<std::uint32_t> version) {
-  if (!version) return {"make the tables, indices and views of version 2"};
-  if (*version != 1) return {};
-  return {"applications: add the owner (of the newest run), unique with the name",
-          "runs, predictions, allocations: add keys, by which they are known outside",
-          "predicted: add the name that a file is created by",
-          "operations: make the table, so that a commit whose answer was lost is found again",
-          "requests, placements: make the views anew"};
+  if (!version) return {"make the tables, indices and views of version 3"};
+  std::vector<std::string> steps;
+  if (*version < 2) {
+    steps = {"applications: add the owner (of the newest run), unique with the name",
+             "runs, predictions, allocations: add keys, by which they are known outside",
+             "predicted: add the name that a file is created by",
+             "operations: make the table, so that a commit whose answer was lost is found again",
+             "requests, placements: make the views anew"};
+  }
+  if (*version < 3) {
+    steps.emplace_back("runs, files: add the phases in which files were written and read");
+    steps.emplace_back("predictions, predicted: add phases, default stripes, and why there is no plan");
+  }
+  return steps;
 }
 
 Error unknown_version(std::uint32_t version) {

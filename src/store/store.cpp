@@ -16,7 +16,8 @@ constexpr std::string_view kNewestOf = "WHERE application = ? ORDER BY made_ns D
 // The newest of each application, where it has no allocation yet.
 constexpr std::string_view kUnallocated =
     "WHERE NOT EXISTS (SELECT 1 FROM allocations a WHERE a.prediction = p.id) AND NOT EXISTS (SELECT 1 FROM predictions n WHERE "
-    "n.application = p.application AND (n.made_ns > p.made_ns OR (n.made_ns = p.made_ns AND n.id > p.id)))";
+    "n.application = p.application AND (n.made_ns > p.made_ns OR (n.made_ns = p.made_ns AND n.id > p.id))) AND "
+    "length(p.verdict) = 0";
 
 Failure missing(std::string_view what, Id id) {
   return {.kind = Failure::Kind::other,
@@ -420,6 +421,37 @@ Result<std::uint64_t> Store::set_states(Id allocation, PlanState state, std::spa
       }
     }
     IEZ_CHECK(count_states(session, allocation));
+    return changed;
+  });
+}
+
+Result<void> Store::set_verdict(Id prediction, std::string_view verdict) {
+  const std::string kept(verdict.substr(0, kMaxShort));
+  const auto done = core_->write([&](Session& session) -> Outcome<std::uint64_t> {
+    IEZ_TRY(const auto owner, session.number("SELECT application FROM predictions WHERE id = ?", values(prediction)));
+    if (!owner) return std::unexpected(missing("prediction", prediction));
+    IEZ_CHECK(lock_application(session, *owner));
+    return session.run("UPDATE predictions SET verdict = ? WHERE id = ?", values(std::string_view(kept), prediction));
+  });
+  if (!done) return std::unexpected(done.error());
+  return {};
+}
+
+Result<std::uint64_t> Store::withdraw(Id application) {
+  return core_->write([&](Session& session) -> Outcome<std::uint64_t> {
+    IEZ_CHECK(lock_application(session, application));
+    std::vector<Id> alive;
+    IEZ_CHECK(session.query("SELECT id FROM allocations WHERE application = ? AND planned + created > 0 ORDER BY id",
+                            values(application), [&](const Row& row) { alive.push_back(row.integer(0)); }));
+    std::uint64_t changed = 0;
+    const auto gone = static_cast<std::int32_t>(PlanState::expired);
+    for (const Id id : alive) {
+      IEZ_TRY(const auto rows, session.number("SELECT planned + created FROM allocations WHERE id = ?", values(id)));
+      changed += static_cast<std::uint64_t>(rows.value_or(0));
+      IEZ_CHECK(session.run("UPDATE allocated SET state = ? WHERE allocation = ?", values(gone, id)));
+      IEZ_CHECK(session.run("UPDATE allocations SET expired = expired + planned + created WHERE id = ?", values(id)));
+      IEZ_CHECK(session.run("UPDATE allocations SET planned = 0, created = 0 WHERE id = ?", values(id)));
+    }
     return changed;
   });
 }

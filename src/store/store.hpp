@@ -29,7 +29,7 @@ namespace iez::store {
 
 class Core;
 
-inline constexpr std::uint32_t kSchemaVersion = 2;
+inline constexpr std::uint32_t kSchemaVersion = 3;
 
 // What a database of an older version is opened for.
 enum class Upgrade : std::uint8_t {
@@ -183,6 +183,10 @@ class Store {
   [[nodiscard]] Result<std::vector<Allocation>> newest_allocations(Id after, std::size_t most);
   // `rows` are numbers of rows of the prediction (AllocationRow::row); none: all. Gives how many changed.
   [[nodiscard]] Result<std::uint64_t> set_states(Id allocation, PlanState state, std::span<const std::uint32_t> rows = {});
+  // Why there is no plan for a prediction. Of at most kMaxShort bytes; a longer one is cut.
+  [[nodiscard]] Result<void> set_verdict(Id prediction, std::string_view verdict);
+  // All rows of all allocations of the application become `expired`, whatever they were: the plan is given up.
+  [[nodiscard]] Result<std::uint64_t> withdraw(Id application);
   // Rows that are `planned` in allocations made before the time become `expired`. 0: of all applications.
   [[nodiscard]] Result<std::uint64_t> expire(Id application, std::int64_t before_ns);
 

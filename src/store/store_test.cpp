@@ -48,7 +48,11 @@ TEST_P(StoreTest, ARunComesBackAsItWas) {
                                     .stripe_size = Bytes::mib(4),
                                     .rank = 2,
                                     .ranks = 1,
-                                    .created = true},
+                                    .created = true,
+                                    .phase = 3,
+                                    .read_phase = 1,
+                                    .removed = true,
+                                    .own_layout = true},
                                    {.name = std::string(kMaxName, 'x'), .written = Bytes{(1ULL << 62U)}}};
   const std::vector<Miss> misses{{.name = odd, .why = "unplanned"}};
   store::Run run = run_at(app, 1000);
@@ -165,6 +169,34 @@ TEST_P(StoreTest, StatesChangeByRow) {
   EXPECT_EQ(store_->set_states(id, PlanState::expired).value(), 70U);
   EXPECT_FALSE(store_->set_states(id + 5, PlanState::expired));
   expect_whole();
+}
+
+TEST_P(StoreTest, APlanThatIsGivenUpIsGoneThoughItsFilesExist) {
+  const Id app = application();
+  const auto prediction = store_->put_prediction(prediction_at(app, 100, 3));
+  ASSERT_TRUE(prediction);
+  const auto id = store_->put_allocation(allocation_of(*prediction, 200, 3));
+  ASSERT_TRUE(id);
+  ASSERT_TRUE(store_->set_states(*id, PlanState::created, std::vector<std::uint32_t>{0, 1}));
+  EXPECT_EQ(store_->withdraw(app).value(), 3U);
+  const auto gone = store_->latest_allocation(app);
+  ASSERT_TRUE(gone && *gone);
+  EXPECT_EQ((*gone)->planned + (*gone)->created, 0U);
+  EXPECT_EQ((*gone)->expired, 3U);
+  for (const AllocationRow& row : (*gone)->rows) EXPECT_EQ(row.state, PlanState::expired);
+  EXPECT_EQ(store_->withdraw(app).value(), 0U);
+  expect_whole();
+}
+
+TEST_P(StoreTest, APredictionWithoutAPlanSaysWhy) {
+  const Id app = application();
+  const auto prediction = store_->put_prediction(prediction_at(app, 100, 3));
+  ASSERT_TRUE(prediction);
+  EXPECT_EQ(store_->unallocated_predictions()->size(), 1U);
+  ASSERT_TRUE(store_->set_verdict(*prediction, "Lustre's default is as good"));
+  EXPECT_EQ(store_->latest_prediction(app).value()->verdict, "Lustre's default is as good");
+  EXPECT_TRUE(store_->unallocated_predictions()->empty());  // nobody needs to plan it
+  EXPECT_FALSE(store_->set_verdict(*prediction + 1, "no such"));
 }
 
 TEST_P(StoreTest, ANewPlanReplacesWhatWasNotCreated) {

@@ -129,12 +129,18 @@ inline Run run_at(Id application, std::int64_t when) {
           .accuracy = 98.5,
           .by_weight = std::nullopt,
           .foretold = 4,
-          .met = 3};
+          .met = 3,
+          .phases = {{.seconds = 1.5, .bytes = Bytes{4096}, .files = 2},
+                     {.reads = true, .seconds = 0.25, .bytes = Bytes{7}, .files = 1}}};
 }
 
 inline Prediction prediction_at(Id application, std::int64_t when, std::size_t rows) {
-  Prediction prediction{
-      .application = application, .made_ns = when, .ranks = 4, .model = "{\"templates\": []}", .accuracy = 97.0};
+  Prediction prediction{.application = application,
+                        .made_ns = when,
+                        .ranks = 4,
+                        .model = "{\"templates\": []}",
+                        .accuracy = 97.0,
+                        .phase_seconds = {0.5, 2}};
   for (std::size_t i = 0; i < rows; ++i) {
     prediction.rows.push_back({.name = "/scratch/out." + std::to_string(i),
                                .created_as = i % 2 == 0 ? "" : "/scratch/tmp." + std::to_string(i),
@@ -144,7 +150,12 @@ inline Prediction prediction_at(Id application, std::int64_t when, std::size_t r
                                .rank = static_cast<std::int32_t>(i),
                                .shared = i == 0,
                                .open = i == 1,
-                               .files = i == 1 ? 8U : 1U});
+                               .files = i == 1 ? 8U : 1U,
+                               .phase = static_cast<std::uint32_t>(i % 2),
+                               .read_phase = i == 0 ? 2 : -1,
+                               .left_alone = i == 2,
+                               .default_stripes = 3,
+                               .default_stripe_size = Bytes::mib(4)});
   }
   return prediction;
 }

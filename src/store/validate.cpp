@@ -63,6 +63,7 @@ Result<void> validate(const Run& run, std::span<const FileRow> files, std::span<
 Result<void> validate(const Prediction& prediction) {
   IEZ_CHECK(is_key(prediction.key));
   IEZ_CHECK(fits("the model", prediction.model, kMaxText));
+  IEZ_CHECK(fits("the verdict", prediction.verdict, kMaxShort));
   for (const PredictionRow& row : prediction.rows) {
     IEZ_CHECK(is_name("the name of a predicted file", row.name, kMaxName));
     IEZ_CHECK(fits("the name that a predicted file is created by", row.created_as, kMaxName));
