@@ -30,6 +30,9 @@ constexpr std::array kVariables{
     Variable{"IEZ_TOKEN_FILE", "coordinator", "token_file"},
     Variable{"IEZ_CA_FILE", "coordinator", "ca_file"},
     Variable{"IEZ_STORE", "store", "url"},
+    Variable{"IEZ_PLACE_WHEN", "place", "when"},
+    Variable{"IEZ_PLACE_LAYOUT", "place", "layout"},
+    Variable{"IEZ_PLACE_LEAST_FILE", "place", "least_file"},
 };
 
 Result<void> texts(const TableReader& table, std::string_view key, std::vector<std::string>& out) {
@@ -133,6 +136,24 @@ Result<void> read(const TableReader& table, Settings::Run& out) {
   return table.number("reserve", out.reserve, 0.5, 0.999);
 }
 
+// One of two words; `second` is true.
+Result<void> choice(const TableReader& table, std::string_view key, std::string_view first, std::string_view second, bool& out) {
+  std::string word;
+  IEZ_CHECK(text(table, key, word));
+  if (table.get(key) == nullptr) return {};
+  if (word != first && word != second) return table.bad(key, fmt::format("\"{}\" or \"{}\"", first, second));
+  out = word == second;
+  return {};
+}
+
+Result<void> read(const TableReader& table, Settings::Place& out) {
+  static constexpr std::array<std::string_view, 3> kKeys{"when", "layout", "least_file"};
+  IEZ_CHECK(table.only(kKeys));
+  IEZ_CHECK(choice(table, "when", "faster", "always", out.always));
+  IEZ_CHECK(choice(table, "layout", "template", "free", out.free));
+  return table.size("least_file", out.least_file);
+}
+
 template <typename Section>
 Result<void> read_section(const TableReader& top, std::string_view key, Section& out) {
   IEZ_TRY(const auto table, top.table(key, fmt::format("[{}]", key)));
@@ -141,7 +162,8 @@ Result<void> read_section(const TableReader& top, std::string_view key, Section&
 }
 
 Result<Settings> read_tree(const Node& tree) {
-  static constexpr std::array<std::string_view, 7> kKeys{"enabled", "roots", "coordinator", "store", "serve", "agent", "run"};
+  static constexpr std::array<std::string_view, 8> kKeys{"enabled", "roots", "coordinator", "store",
+                                                         "serve",   "agent", "run",         "place"};
   const TableReader top(tree, "");
   IEZ_CHECK(top.only(kKeys));
   Settings out;
@@ -152,6 +174,7 @@ Result<Settings> read_tree(const Node& tree) {
   IEZ_CHECK(read_section(top, "serve", out.serve));
   IEZ_CHECK(read_section(top, "agent", out.agent));
   IEZ_CHECK(read_section(top, "run", out.run));
+  IEZ_CHECK(read_section(top, "place", out.place));
   return out;
 }
 

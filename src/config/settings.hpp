@@ -72,6 +72,13 @@ struct Settings {
     double reserve = 0.9;          // the quantile of a size that is reserved
   } run;
 
+  // How far placing may go.
+  struct Place {
+    bool always = false;  // "when": placed though Lustre's default is predicted to be as good, and though it was slower before
+    bool free = false;    // "layout": stripe counts of a directory's default may be replaced; else its template is kept
+    Bytes least_file = Bytes::mib(1);  // smaller files are left to Lustre
+  } place;
+
   std::vector<std::string> roots;  // of parameters; empty: this node
 };
 

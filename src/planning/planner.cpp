@@ -28,10 +28,16 @@ class Planner {
     out_.files.resize(problem.files.size());
   }
 
-  Result<Placement> place() {
-    for (const std::uint32_t phase : largest_first()) IEZ_CHECK(place_phase(phase));
-    return std::move(out_);
+  // False: a file finds no room, see short_of_room().
+  Result<bool> place() {
+    for (const std::uint32_t phase : largest_first()) {
+      IEZ_TRY(const bool placed, place_phase(phase));
+      if (!placed) return false;
+    }
+    return true;
   }
+  Placement take() { return std::move(out_); }
+  std::uint32_t short_of_room() const { return short_of_room_; }
 
  private:
   std::vector<std::uint32_t> largest_first() const {
@@ -48,7 +54,7 @@ class Planner {
     return order;
   }
 
-  Result<void> place_phase(std::uint32_t phase) {
+  Result<bool> place_phase(std::uint32_t phase) {
     load_.begin(problem_.phases[phase]);
     std::vector<std::uint32_t> members;
     for (const std::uint32_t i : files_.of(phase)) {
@@ -56,7 +62,7 @@ class Planner {
       for (const std::uint32_t target : out_.of(placed)) load_.add(target, static_cast<double>(placed.object_bytes.count));
       if (placed.stripes == 0 && !problem_.files[i].left_alone) members.push_back(i);
     }
-    if (members.empty()) return {};
+    if (members.empty()) return true;
     for (const std::uint32_t i : members) {
       if (solver_.members(problem_.files[i].pool).empty()) return fail(Errc::not_found, "no OST takes new objects");
     }
@@ -76,15 +82,15 @@ class Planner {
       const Solution solution = solver_.solve(load_, items, true);
       if (!solution.short_of_room) {
         take(members, objects, solution);
-        return {};
+        return true;
       }
       // Fewer, larger objects on the targets that have room; and where even one does not fit, more and smaller ones.
-      IEZ_CHECK(adapt(members, *solution.short_of_room, counts));
+      if (!adapt(members, *solution.short_of_room, counts)) return false;
     }
   }
 
-  // Another count for the file that found no room, and all like it.
-  Result<void> adapt(std::span<const std::uint32_t> members, std::size_t which, std::vector<std::uint32_t>& counts) {
+  // Another count for the file that found no room, and all like it. False: there is none left to try.
+  bool adapt(std::span<const std::uint32_t> members, std::size_t which, std::vector<std::uint32_t>& counts) {
     const std::uint32_t count = counts[which];
     const Bytes bytes = problem_.files[members[which]].bytes;
     tries_.resize(problem_.files.size());
@@ -95,13 +101,13 @@ class Planner {
     std::uint32_t next = count > 1 && tries < kFewer ? count / 2 : 0;
     if (next == 0 && given == 0 && tries < kTries) next = std::min(most, std::max(2U, count * 2));
     if (next == 0 || next == count) {
-      return fail(Errc::limit, fmt::format("file {}: not enough room for {} on any set of OSTs", members[which] + 1,
-                                           to_string(problem_.files[members[which]].bytes)));
+      short_of_room_ = members[which];
+      return false;
     }
     for (std::size_t k = 0; k < members.size(); ++k) {
       if (counts[k] == count && problem_.files[members[k]].bytes == bytes) counts[k] = next;
     }
-    return {};
+    return true;
   }
 
   void take(std::span<const std::uint32_t> members, std::span<const Objects> objects, const Solution& solution) {
@@ -130,6 +136,7 @@ class Planner {
   PhaseSolver solver_;
   Placement out_;
   std::vector<std::uint32_t> tries_;
+  std::uint32_t short_of_room_ = 0;
 };
 
 double of_phases(const Score& score, std::span<const std::uint32_t> phases) {
@@ -162,6 +169,8 @@ std::string_view to_string(Verdict verdict) {
       return "default is as good";
     case Verdict::nothing:
       return "nothing to place";
+    case Verdict::no_room:
+      return "not enough room";
   }
   return "";
 }
@@ -181,7 +190,16 @@ Result<Plan> make_plan(const Problem& problem, const PlanOptions& options) {
     plan.score = score(problem, plan.placement);
     return plan;
   }
-  IEZ_TRY(plan.placement, Planner(problem, options).place());
+  Planner planner(problem, options);
+  IEZ_TRY(const bool placed, planner.place());
+  if (!placed) {
+    plan.verdict = Verdict::no_room;
+    plan.short_of_room = planner.short_of_room();
+    plan.placement.files.resize(problem.files.size());
+    plan.score = score(problem, plan.placement);
+    return plan;
+  }
+  plan.placement = planner.take();
   plan.score = score(problem, plan.placement);
   plan.verdict = Verdict::faster;
   if (!options.compare) return plan;
@@ -212,6 +230,8 @@ std::string verdict_text(const Plan& plan) {
       return "Lustre's default is as good";
     case Verdict::nothing:
       return "no file is large enough to be placed";
+    case Verdict::no_room:
+      return "there is not enough room for the files on any set of OSTs";
   }
   return "";
 }

@@ -37,15 +37,17 @@ enum class Verdict : std::uint8_t {
   more_even,  // and as fast
   as_good,    // Lustre's default is: no plan
   nothing,    // there is no file to plan
+  no_room,    // a file fits on no set of targets
 };
 std::string_view to_string(Verdict verdict);
 
 struct Plan {
   Verdict verdict = Verdict::nothing;
-  Placement placement;  // whatever the verdict
+  Placement placement;  // whatever the verdict; with no_room no file has a layout
   Score score;          // of it
   DefaultScore by_default;
   placement::Balance before;  // of the targets
+  std::uint32_t short_of_room = 0;  // with Verdict::no_room: the file, by position
 
   bool made() const { return verdict == Verdict::faster || verdict == Verdict::more_even; }
   // Time by default over time by plan, of the phases that were compared; 1 where there is nothing to compare.
@@ -57,7 +59,7 @@ struct PlanOptions {
   bool compare = true;             // false: the plan counts as faster, whatever Lustre would do
 };
 
-// Fails with Errc::limit if a file finds no room, with Errc::not_found if nothing takes objects; messages name files by position.
+// Fails with Errc::not_found if nothing takes objects.
 [[nodiscard]] Result<Plan> make_plan(const Problem& problem, const PlanOptions& options = {});
 
 // For people: "12 of 15 usable OSTs; ..." is made by the caller; this is why a file has its stripes.
