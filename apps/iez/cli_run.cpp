@@ -3,12 +3,14 @@
 namespace iez::cli {
 
 void CommandLine::add_run() {
-  CLI::App* const command = app_.add_subcommand("run", "Run a command: its files are learnt, and placed from the second run on");
+  CLI::App* const command = app_.add_subcommand("run", "Run a command: its files are traced, and placed from the second run on");
   command->add_option("--app", run_.application, "Name of the application (default: $IEZ_APP, or by its program)")
       ->type_name("NAME");
   command->add_flag("--dry-run", run_.dry_run, "Say what would be done, and do nothing");
   CLI::Option* const learn = command->add_flag("--learn", run_.learn, "Place no files this time; learn anew");
   command->add_flag("--no-place", run_.no_place, "Learn, and make no plan either")->excludes(learn);
+  command->add_flag("--replace", run_.replace, "Move files that exist aside, so that they are placed; remove them after a good run")
+      ->excludes(learn);
   command->add_option("--store", run_.store, "Interaction database: a file, or mysql://USER@HOST/DATABASE")->type_name("URL");
   command->add_option("--coordinator", run_.coordinator, "Who plans: http(s)://HOST:PORT; none: this node")->type_name("URL");
   command->add_option("--root", run_.roots, "Parameters to plan by (default: this node's); repeat for more")

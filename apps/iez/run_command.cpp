@@ -20,6 +20,7 @@
 #include "program_file.hpp"
 #include "runs/identity.hpp"
 #include "runs/planner.hpp"
+#include "runs/rank_count.hpp"
 #include "runs/run_life.hpp"
 #include "store_command.hpp"
 #include "table.hpp"
@@ -64,38 +65,52 @@ std::vector<std::string> libraries_for(const std::vector<std::string>& command, 
   return libraries;
 }
 
+ordered_json text_or_null(const std::string& text) { return text.empty() ? ordered_json(nullptr) : ordered_json(text); }
+
 ordered_json to_json(const runs::RunReport& report, const std::string& application) {
   return {{"application", application},
           {"mode", runs::to_string(report.mode)},
           {"why", report.why},
-          {"plan", report.plan.empty() ? ordered_json(nullptr) : ordered_json(report.plan)},
+          {"plan", text_or_null(report.plan)},
           {"recorded", report.recorded},
           {"files", report.files},
           {"bytes_written", report.written},
-          {"planned", report.planned},
-          {"unplanned", report.unplanned},
+          {"created", report.created},
+          {"predicted", report.predicted},
+          {"existing", report.existing},
           {"placed", report.placed},
+          {"refused", report.refused},
+          {"respected", report.respected},
           {"accuracy", or_null(report.accuracy)},
+          {"gain", text_or_null(report.gain)},
+          {"write_ratio", or_null(report.write_ratio)},
+          {"read_ratio", or_null(report.read_ratio)},
           {"given_up", report.given_up},
-          {"next_plan", report.next_plan.empty() ? ordered_json(nullptr) : ordered_json(report.next_plan)},
-          {"planner", report.planner.empty() ? ordered_json(nullptr) : ordered_json(report.planner)},
+          {"next_plan", text_or_null(report.next_plan)},
+          {"verdict", text_or_null(report.verdict)},
+          {"planner", text_or_null(report.planner)},
           {"next_files", report.next_files},
           {"notes", report.notes}};
 }
 
-// One line: what was done, and what comes.
-std::string summary(const runs::RunReport& report, const std::string& application) {
-  std::string out = report.mode == runs::Mode::place ? fmt::format("{}: placed {} of {} by plan", application, report.placed,
-                                                                   counted(report.files, "new file"))
-                                                     : fmt::format("{}: learnt {}", application, counted(report.files, "file"));
-  out += fmt::format(", {} written", to_string(Bytes{report.written}));
-  if (report.accuracy) out += fmt::format("; sizes foretold to {:.1f} %", *report.accuracy);
-  if (!report.next_plan.empty()) {
-    out += fmt::format("; the next run is planned ({}, {})", counted(report.next_files, "file"), report.planner);
-  } else if (report.planner == runs::kPulled) {
-    out += fmt::format("; the next run is left to the coordinator ({})", counted(report.next_files, "file"));
-  }
+// What became of the files of this run.
+std::string told_files(const runs::RunReport& report) {
+  std::string out = fmt::format("{}, {} written", counted(report.files, "file"), to_string(Bytes{report.written}));
+  if (report.created > 0) out += fmt::format("; {} of {} large ones predicted", report.predicted, report.created);
+  if (report.mode == runs::Mode::place) out += fmt::format(", {} placed", report.placed);
+  if (report.existing > 0) out += fmt::format("; {} written over in place", report.existing);
+  if (report.respected > 0) out += fmt::format("; {} in directories with a layout of their own", report.respected);
+  if (report.refused > 0) out += fmt::format("; {} refused", report.refused);
+  if (report.accuracy) out += fmt::format("; sizes predicted to {:.1f} %", *report.accuracy);
   return out;
+}
+
+// What comes next.
+std::string told_next(const runs::RunReport& report) {
+  if (!report.next_plan.empty()) return fmt::format("next run: placed by plan ({}), {}", report.planner, report.verdict);
+  if (report.planner == runs::kPulled) return "next run: planned by the coordinator, which fetches the prediction";
+  if (report.given_up || report.verdict.empty()) return "";
+  return fmt::format("next run: not placed: {}", report.verdict);
 }
 
 void tell(const runs::RunReport& report, const std::string& application, const RunCommandOptions& options) {
@@ -105,7 +120,10 @@ void tell(const runs::RunReport& report, const std::string& application, const R
   }
   if (options.quiet) return;
   for (const std::string& note : report.notes) say(note);
-  if (report.recorded) say(summary(report, application));
+  if (!report.recorded) return;
+  say(fmt::format("{}: {} {}", application, report.mode == runs::Mode::place ? "placed:" : "traced:", told_files(report)));
+  if (!report.gain.empty()) say(report.gain);
+  if (const std::string next = told_next(report); !next.empty()) say(next);
 }
 
 Result<void> show(const runs::RunReport& report, const runs::Variables& variables, const runs::CommandIdentity& identity,
@@ -177,6 +195,10 @@ Result<void> run_run(const RunCommandOptions& options, Context& context) {
   run.keep_trace = options.keep_trace;
   run.learn_only = options.learn;
   run.no_place = options.no_place;
+  run.replace = options.replace;
+  run.ranks = runs::ranks_before_run(options.command, identity.program, !identity.launcher.empty(), sources.environment);
+  const auto overridden = sources.environment("IEZ_OVERRIDE_DIRECTORIES");
+  run.override_directories = overridden && !overridden->empty() && *overridden != "0";
   run.dry_run = options.dry_run;
   std::string missing;
   run.libraries = libraries_for(options.command, identity, probe, missing);

@@ -20,6 +20,7 @@ struct RunCommandOptions {
   bool dry_run = false;
   bool learn = false;
   bool no_place = false;
+  bool replace = false;
   bool quiet = false;
   bool json = false;  // what came of it, on stderr; of --dry-run on stdout
   std::vector<std::string> command;

@@ -15,6 +15,7 @@
 #include "config/settings.hpp"
 #include "input/byte_stream.hpp"
 #include "json.hpp"
+#include "runs/guard_history.hpp"
 #include "store/store.hpp"
 #include "table.hpp"
 #include "text_file.hpp"
@@ -22,6 +23,8 @@
 namespace iez::cli {
 
 namespace {
+
+constexpr std::size_t kShownPhases = 12;
 
 std::string time_text(std::int64_t nanoseconds) {
   if (nanoseconds == 0) return "never";
@@ -77,6 +80,58 @@ ordered_json run_json(const store::Run& run) {
           {"accuracy_by_weight", or_null(run.by_weight)},
           {"foretold", run.foretold},
           {"met", run.met}};
+}
+
+ordered_json gain_json(const planning::Comparison& gain) {
+  if (gain.gain == planning::Gain::unknown) return nullptr;
+  return {{"gain", planning::to_string(gain.gain)}, {"ratio", gain.ratio},           {"low", gain.low},
+          {"high", gain.high},                      {"by_default", gain.by_default}, {"placed", gain.placed}};
+}
+
+std::string gain_cells(const planning::Comparison& gain) {
+  return fmt::format("{:.2f}x ({:.2f} to {:.2f}), {}: {} by default, {} placed", gain.ratio, gain.low, gain.high,
+                     planning::to_string(gain.gain), counted(gain.by_default, "run"), gain.placed);
+}
+
+// Runs by default against placed ones, of the shape that the newest run has.
+struct GainHistory {
+  runs::GuardAnswer whole;
+  std::vector<planning::Comparison> phases;
+};
+
+GainHistory gain_history(std::span<const store::Run> newest_first) {
+  if (newest_first.empty()) return {};
+  const runs::RunShape shape = runs::shape_of(newest_first.front());
+  return {.whole = runs::judge_history(newest_first, shape), .phases = runs::compare_phases(newest_first, shape)};
+}
+
+ordered_json history_json(const GainHistory& history) {
+  ordered_json phases = ordered_json::array();
+  for (const planning::Comparison& one : history.phases) phases.push_back(gain_json(one));
+  return {{"whole", gain_json(history.whole.gain)}, {"write", gain_json(history.whole.writes)},
+          {"read", gain_json(history.whole.reads)}, {"write_phases", std::move(phases)},
+          {"stepped_back", history.whole.step_back}, {"tries_in", history.whole.tries_in}};
+}
+
+std::string history_text(const GainHistory& history) {
+  if (history.whole.gain.gain == planning::Gain::unknown) return "";
+  std::string out = "placed against Lustre's default, rates with 90 % confidence, runs like the last one:\n";
+  out += fmt::format("  whole run      {}\n", gain_cells(history.whole.gain));
+  if (history.whole.reads.gain != planning::Gain::unknown) {
+    out += fmt::format("  writing        {}\n", gain_cells(history.whole.writes));
+    out += fmt::format("  reading        {}\n", gain_cells(history.whole.reads));
+  }
+  for (std::size_t i = 0; i < history.phases.size() && history.phases.size() > 1; ++i) {
+    if (i == kShownPhases) {
+      out += fmt::format("  ... and {} more phases; --json shows all\n", history.phases.size() - i);
+      break;
+    }
+    out += fmt::format("  write phase {:<3}{}\n", i + 1, gain_cells(history.phases[i]));
+  }
+  if (history.whole.step_back) {
+    out += fmt::format("  stepped back: not placed; a plan is tried again after {} more runs\n", history.whole.tries_in);
+  }
+  return out;
 }
 
 // The model as JSON, if it is that; else as text.
@@ -262,9 +317,11 @@ Result<void> run_app_show(const AppShowOptions& options, Context& context) {
   IEZ_TRY(const auto store, open_store(options.common, context));
   IEZ_TRY(const store::Application app,
           application_named(*store, options.owner.empty() ? current_user() : options.owner, options.name));
-  IEZ_TRY(const auto runs, store->runs(app.id, options.limit));
+  IEZ_TRY(const auto listed, store->runs(app.id, options.limit));
+  IEZ_TRY(const auto compared, store->runs(app.id, 2 * runs::kCompared));
   IEZ_TRY(const auto prediction, store->latest_prediction(app.id));
   IEZ_TRY(const auto allocation, store->latest_allocation(app.id));
+  const GainHistory history = gain_history(compared);
   const ordered_json model = prediction ? model_json(prediction->model) : ordered_json(nullptr);
   if (options.common.json) {
     ordered_json json{{"owner", app.owner},
@@ -272,6 +329,7 @@ Result<void> run_app_show(const AppShowOptions& options, Context& context) {
                       {"fingerprint", app.fingerprint.empty() ? ordered_json(nullptr) : ordered_json(app.fingerprint)},
                       {"prediction", nullptr},
                       {"allocation", nullptr},
+                      {"history", history_json(history)},
                       {"runs", ordered_json::array()}};
     if (prediction) {
       json["prediction"] = {{"key", prediction->key},
@@ -280,6 +338,7 @@ Result<void> run_app_show(const AppShowOptions& options, Context& context) {
                             {"rows", prediction->row_count},
                             {"bytes", prediction->bytes.count},
                             {"accuracy", or_null(prediction->accuracy)},
+                            {"verdict", prediction->verdict.empty() ? ordered_json(nullptr) : ordered_json(prediction->verdict)},
                             {"model", model}};
     }
     if (allocation) {
@@ -289,22 +348,25 @@ Result<void> run_app_show(const AppShowOptions& options, Context& context) {
                             {"rows", allocation->row_count},  {"planned", allocation->planned},
                             {"created", allocation->created}, {"expired", allocation->expired}};
     }
-    for (const store::Run& run : runs) json["runs"].push_back(run_json(run));
+    for (const store::Run& run : listed) json["runs"].push_back(run_json(run));
     return print(to_line(json));
   }
   std::string out = fmt::format("{} of {}\n", text::printable(app.name), text::printable(app.owner));
   if (prediction) {
-    out += fmt::format("prediction of {}: {}, {}; it would have foretold the last run by {}\n", time_text(prediction->made_ns),
+    out += fmt::format("prediction of {}: {}, {}; it would have predicted the last run by {}\n", time_text(prediction->made_ns),
                        counted(prediction->row_count, "row"), to_string(prediction->bytes), percent_text(prediction->accuracy));
     out += model_text(model);
   } else {
     out += "no prediction yet: it needs a run that is recorded\n";
   }
-  if (allocation) {
+  if (prediction && !prediction->verdict.empty()) {
+    out += fmt::format("no plan: {}\n", text::printable(prediction->verdict));
+  } else if (allocation) {
     out += fmt::format("plan {} of {} by {} ({}): {} to be created, {} created, {} expired\n", text::printable(allocation->plan),
                        time_text(allocation->made_ns), text::printable(allocation->planner), text::printable(allocation->policy),
                        allocation->planned, allocation->created, allocation->expired);
   }
+  out += history_text(history);
   Table table({{.title = "RUN"},
                {.title = "MODE"},
                {.title = "STATUS", .align = Align::right},
@@ -313,9 +375,9 @@ Result<void> run_app_show(const AppShowOptions& options, Context& context) {
                {.title = "WRITTEN", .align = Align::right},
                {.title = "PLANNED", .align = Align::right},
                {.title = "UNPLANNED", .align = Align::right},
-               {.title = "FORETOLD", .align = Align::right},
+               {.title = "PREDICTED", .align = Align::right},
                {.title = "COMMAND"}});
-  for (const store::Run& run : runs) {
+  for (const store::Run& run : listed) {
     table.add({{time_text(run.started_ns)},
                {std::string(to_string(run.mode))},
                {fmt::format("{}", run.exit_status)},

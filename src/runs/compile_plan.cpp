@@ -10,8 +10,6 @@
 #include "lustre/layout_codec.hpp"
 #include "model/layout.hpp"
 #include "plan/pattern_text.hpp"
-#include "plan/plan_csv.hpp"
-#include "runs/model_text.hpp"
 
 namespace iez::runs {
 
@@ -25,19 +23,6 @@ Result<std::vector<std::byte>> request_of(const store::StripeLayout& layout) {
   std::vector<OstIndex> sorted = layout.osts;
   std::ranges::sort(sorted);
   component.overstriped = std::ranges::adjacent_find(sorted) != sorted.end();
-  return lustre::encode_request({.components = {std::move(component)}});
-}
-
-// One that the file system fills up from the first OST on.
-Result<std::vector<std::byte>> request_from(OstIndex first, std::uint32_t stripes) {
-  model::Component component;
-  component.stripe_count = static_cast<std::uint16_t>(stripes);
-  if (stripes == 1) {
-    component.stripe_size = Bytes::mib(1);
-    component.osts = {first};
-  } else {
-    component.first_ost = first;
-  }
   return lustre::encode_request({.components = {std::move(component)}});
 }
 
@@ -65,30 +50,6 @@ Result<void> add_row(const store::AllocationRow& row, std::uint64_t number, plan
   return writer.add(rule);
 }
 
-Result<void> add_spread(const PlanDetails& details, std::uint64_t number, plan::PlanWriter& writer) {
-  if (details.weights.empty() || details.spread.empty()) return {};
-  std::vector<std::vector<std::byte>> requests;
-  std::vector<std::uint32_t> weights;
-  requests.reserve(details.weights.size());
-  weights.reserve(details.weights.size());
-  for (const auto& [ost, weight] : details.weights) {
-    IEZ_TRY(requests.emplace_back(), request_from(ost, std::max(1U, details.stripe_count)));
-    weights.push_back(std::max(1U, weight));
-  }
-  const std::vector<std::size_t> order = plan::order_by_weight(weights);
-  for (const std::string& folder : details.spread) {
-    plan::PlannedRule rule{.type = plan::RuleType::spread,
-                           .text = folder,
-                           .created_as = {},
-                           .turn = {},
-                           .requests = requests,
-                           .order = order,
-                           .origin = number++};
-    IEZ_CHECK(writer.add(rule));
-  }
-  return {};
-}
-
 }  // namespace
 
 std::uint64_t plan_number(const std::string& plan) {
@@ -109,10 +70,6 @@ Result<plan::PlanSummary> compile_plan(const store::Allocation& allocation, cons
   for (const store::AllocationRow& row : allocation.rows) {
     if (row.state == store::PlanState::expired) continue;
     IEZ_CHECK(add_row(row, row.row + 1, writer));
-  }
-  if (!allocation.details.empty()) {
-    IEZ_TRY(const PlanDetails details, parse_details(allocation.details));
-    IEZ_CHECK(add_spread(details, allocation.rows.size() + 1, writer));
   }
   return writer.finish();
 }

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "lustre/layout_file.hpp"
-#include "plan/plan_reader.hpp"
 #include "runs/mount_table.hpp"
 
 namespace iez::runs {
@@ -79,23 +78,6 @@ Result<Gathered> gather(const std::string& trace_folder, std::span<const std::st
   for (auto& [time, row] : rows) out.files.push_back(std::move(row));
   add_stripe_counts(out.files);
   return out;
-}
-
-Result<PlanUse> compare_with_plan(const std::string& plan_path, std::span<const store::FileRow> files) {
-  IEZ_TRY(const plan::PlanReader reader, plan::PlanReader::open(plan_path));
-  PlanUse use;
-  for (const store::FileRow& file : files) {
-    if (!file.created && file.written.count == 0) continue;
-    IEZ_TRY(const plan::Explanation found, reader.explain(file.name));
-    if (found.found == plan::Found::file || found.found == plan::Found::pattern) {
-      ++use.planned;
-      if (!file.created && use.misses.size() < kMaxMisses) use.misses.push_back({.name = file.name, .why = "existing"});
-      continue;
-    }
-    ++use.unplanned;
-    if (use.misses.size() < kMaxMisses) use.misses.push_back({.name = file.name, .why = "unplanned"});
-  }
-  return use;
 }
 
 }  // namespace iez::runs

@@ -16,10 +16,8 @@ namespace {
 
 constexpr std::size_t kTemplates = 200;  // kept in the model: those with the most bytes
 
-constexpr double kMaxStripes = 2000;
 constexpr double kMaxRevision = 1e15;
 constexpr std::uint64_t kMaxOst = 999'999;
-constexpr std::uint64_t kMaxWeight = 1000;
 
 // Names need not be UTF-8; what is shown of them must be.
 std::string said(std::string_view name) { return text::printable(name); }
@@ -59,11 +57,6 @@ std::string model_text(const forecast::NextRun& next, std::span<const forecast::
 
 std::string to_text(const PlanDetails& details) {
   ordered_json out;
-  out["weights"] = ordered_json::array();
-  for (const auto& [ost, weight] : details.weights) out["weights"].push_back({ost.value, weight});
-  out["spread"] = ordered_json::array();
-  for (const std::string& folder : details.spread) out["spread"].push_back(folder);
-  out["stripe_count"] = details.stripe_count;
   out["osts"] = ordered_json::array();
   for (const OstIndex ost : details.osts) out["osts"].push_back(ost.value);
   out["before"] = {{"ost", details.ost_cost_before}, {"oss", details.oss_cost_before}};
@@ -82,17 +75,6 @@ Result<PlanDetails> parse_details(std::string_view text) {
     if (found == in.end() || !found->is_array()) return;
     for (const json& item : *found) take(item);
   };
-  list("weights", [&](const json& item) {
-    if (item.is_array() && item.size() == 2 && item[0].is_number_unsigned() && item[1].is_number_unsigned()) {
-      const auto ost = item[0].get<std::uint64_t>();
-      const auto weight = item[1].get<std::uint64_t>();
-      if (ost > kMaxOst || weight == 0 || weight > kMaxWeight) return;
-      details.weights.emplace_back(OstIndex{static_cast<std::uint32_t>(ost)}, static_cast<std::uint32_t>(weight));
-    }
-  });
-  list("spread", [&](const json& item) {
-    if (item.is_string()) details.spread.push_back(item.get<std::string>());
-  });
   list("osts", [&](const json& item) {
     if (item.is_number_unsigned() && item.get<std::uint64_t>() <= kMaxOst) {
       details.osts.push_back(OstIndex{static_cast<std::uint32_t>(item.get<std::uint64_t>())});
@@ -101,7 +83,6 @@ Result<PlanDetails> parse_details(std::string_view text) {
   list("notes", [&](const json& item) {
     if (item.is_string()) details.notes.push_back(item.get<std::string>());
   });
-  details.stripe_count = static_cast<std::uint32_t>(std::clamp(number_or(in, "stripe_count", 1), 1.0, kMaxStripes));
   details.revision = static_cast<std::uint64_t>(std::clamp(number_or(in, "revision", 1), 0.0, kMaxRevision));
   const auto costs = [&](const char* key, double& ost, double& oss) {
     const auto found = in.find(key);

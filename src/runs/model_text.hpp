@@ -7,7 +7,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/result.hpp"
@@ -22,10 +21,7 @@ std::string model_text(const forecast::NextRun& next, std::span<const forecast::
 
 // Of an allocation, beside its rows.
 struct PlanDetails {
-  std::vector<std::pair<OstIndex, std::uint32_t>> weights;  // of targets for unplanned files
-  std::vector<std::string> spread;                          // folders in which they hold
-  std::uint32_t stripe_count = 1;                           // of unplanned files
-  std::vector<OstIndex> osts;                               // that the plan uses
+  std::vector<OstIndex> osts;  // that the plan uses
   double ost_cost_before = 1;
   double oss_cost_before = 1;
   double ost_cost_after = 1;

@@ -10,8 +10,9 @@
 #include <fmt/format.h>
 
 #include "plan/pattern_text.hpp"
+#include "plan/plan_reader.hpp"
 #include "runs/model_text.hpp"
-#include "runs/phase.hpp"
+#include "runs/mode.hpp"
 
 namespace iez::runs {
 
@@ -23,7 +24,8 @@ using forecast::NameTemplate;
 using forecast::RenameRule;
 
 const std::string& final_name(const store::FileRow& file) { return file.renamed.empty() ? file.name : file.renamed; }
-bool wrote(const store::FileRow& file) { return file.created || file.written.count > 0; }
+// Files that do not survive their run are nobody's concern: neither predicted nor scored.
+bool wrote(const store::FileRow& file) { return !file.removed && (file.created || file.written.count > 0); }
 
 forecast::RunSeen seen(const PastRun& run) {
   forecast::RunSeen out{.files = {}, .ranks = run.run.ranks};
@@ -34,7 +36,8 @@ forecast::RunSeen seen(const PastRun& run) {
                          .bytes = file.written,
                          .stripe_count = file.stripe_count,
                          .rank = file.rank,
-                         .ranks = std::max(1U, file.ranks)});
+                         .ranks = std::max(1U, file.ranks),
+                         .phase = file.phase});
   }
   return out;
 }
@@ -74,6 +77,11 @@ std::optional<std::string> temporary_of(const RenameRule& rule, const std::strin
   return temporary;
 }
 
+// A file whose phase nobody knows is taken to be of the first.
+std::uint32_t phase_number(const forecast::PredictedFile& file) {
+  return file.phase < 0 ? 0 : static_cast<std::uint32_t>(file.phase);
+}
+
 // Rows with a pattern: many files, one row.
 struct OpenRow {
   store::PredictionRow row;
@@ -86,6 +94,7 @@ void add_open(OpenRow& open, const forecast::PredictedFile& file) {
     row.stripe_count = file.stripe_count;
     row.shared = file.shared;
     row.open = true;
+    row.phase = phase_number(file);
   }
   row.files += file.files;
   open.total += file.bytes.count * file.files;
@@ -129,7 +138,8 @@ class Rows {
                       .rank = file.rank,
                       .shared = file.shared,
                       .open = false,
-                      .files = 1});
+                      .files = 1,
+                      .phase = phase_number(file)});
     }
     for (auto& [of, open] : templates_) append(rows, open);
     for (auto& [rule, open] : renames_) append(rows, open);
@@ -217,17 +227,17 @@ std::string pattern_text(const NameTemplate& name_template, std::span<const std:
 
 bool teaches(const store::Run& run) { return run.exit_status == 0 && run.written.count > 0 && run.files_kept > 0; }
 
-std::vector<std::size_t> runs_to_learn_from(std::span<const store::Run> newest_first, std::size_t history, double unplanned_limit,
-                                            double size_limit) {
+std::vector<std::size_t> runs_to_learn_from(std::span<const store::Run> newest_first, std::size_t history,
+                                            const FitLimits& limits) {
   std::vector<std::size_t> chosen;
   for (std::size_t i = 0; i < newest_first.size() && chosen.size() < history; ++i) {
     const store::Run& run = newest_first[i];
     if (!teaches(run)) continue;
     chosen.push_back(i);
     if (run.mode != store::RunMode::place) continue;
-    FitFacts facts{.files = run.planned + run.unplanned, .unplanned = run.unplanned, .size_error = std::nullopt};
+    FitFacts facts{.files = run.planned + run.unplanned, .unpredicted = run.unplanned, .size_error = std::nullopt};
     if (run.accuracy) facts.size_error = 1 - *run.accuracy / 100;
-    if (!misfit(facts, {.unplanned = unplanned_limit, .size = size_limit}).empty()) break;
+    if (!misfit(facts, limits).empty()) break;
   }
   if (chosen.empty()) {
     for (std::size_t i = 0; i < newest_first.size() && chosen.empty(); ++i) {
@@ -237,6 +247,40 @@ std::vector<std::size_t> runs_to_learn_from(std::span<const store::Run> newest_f
   std::ranges::reverse(chosen);
   return chosen;
 }
+
+namespace {
+
+// Files that one of the runs read together, the newest that did, will be read together again: their phases of reading come behind
+// those of writing. And how long each phase lasted when it was last seen.
+void add_phases(std::span<const PastRun> runs, store::Prediction& prediction) {
+  std::uint32_t writes = 0;
+  for (const store::PredictionRow& row : prediction.rows) writes = std::max(writes, row.phase + 1);
+  std::unordered_map<std::string_view, std::int32_t> read_in;
+  const store::Run* reader = nullptr;
+  for (auto run = runs.rbegin(); run != runs.rend() && reader == nullptr; ++run) {
+    for (const store::FileRow& file : run->files) {
+      if (file.read_phase < 0) continue;
+      read_in.emplace(final_name(file), file.read_phase);
+      reader = &run->run;
+    }
+  }
+  for (store::PredictionRow& row : prediction.rows) {
+    const auto found = read_in.find(row.name);
+    if (found == read_in.end()) continue;
+    row.read_phase = static_cast<std::int32_t>(writes) + found->second;
+  }
+  prediction.phase_seconds.assign(writes, 0);
+  std::size_t number = 0;
+  for (const store::RunPhase& phase : runs.back().run.phases) {
+    if (!phase.reads && number < writes) prediction.phase_seconds[number++] = phase.seconds;
+  }
+  if (reader == nullptr) return;
+  for (const store::RunPhase& phase : reader->phases) {
+    if (phase.reads) prediction.phase_seconds.push_back(phase.seconds);
+  }
+}
+
+}  // namespace
 
 Result<store::Prediction> predict(std::span<const PastRun> runs, const PredictOptions& options) {
   if (runs.empty()) return fail(Errc::not_found, "no run that wrote files is known");
@@ -249,7 +293,7 @@ Result<store::Prediction> predict(std::span<const PastRun> runs, const PredictOp
       if (wrote(file) && !file.renamed.empty()) renamed.push_back({.temporary = file.name, .final = file.renamed});
     }
   }
-  IEZ_TRY(const forecast::NextRun next, forecast::predict_next_run(history, {.reserve = options.reserve}));
+  IEZ_TRY(const forecast::NextRun next, forecast::predict_next_run(history, {.ranks = options.ranks, .reserve = options.reserve}));
   const std::vector<RenameRule> rules = forecast::learn_renames(renamed);
   store::Prediction prediction;
   prediction.application = runs.back().run.application;
@@ -259,8 +303,39 @@ Result<store::Prediction> predict(std::span<const PastRun> runs, const PredictOp
   prediction.model = model_text(next, rules);
   if (next.last_run) prediction.accuracy = next.last_run->accuracy;
   prediction.rows = Rows(next, rules).make();
-  if (prediction.rows.empty()) return fail(Errc::not_found, "no file of the next run can be foretold");
+  if (prediction.rows.empty()) return fail(Errc::not_found, "no file of the next run can be predicted");
+  add_phases(runs, prediction);
   return prediction;
+}
+
+PredictionUse use_of(const store::Prediction& prediction, std::span<const store::FileRow> files, Bytes least_file) {
+  std::unordered_set<std::string_view> names;
+  std::vector<const store::PredictionRow*> patterns;
+  for (const store::PredictionRow& row : prediction.rows) {
+    names.insert(row.name);
+    if (!row.created_as.empty()) names.insert(row.created_as);
+    if (row.open) patterns.push_back(&row);
+  }
+  PredictionUse use;
+  for (const store::FileRow& file : files) {
+    if (!wrote(file) || file.written < least_file) continue;
+    if (!file.created) {
+      ++use.existing;
+      continue;
+    }
+    const bool met = names.contains(file.name) || names.contains(final_name(file)) ||
+                     std::ranges::any_of(patterns, [&](const store::PredictionRow* row) {
+                       const std::string& pattern = row->created_as.empty() ? row->name : row->created_as;
+                       return plan::final_name_of(pattern, pattern, file.name).has_value();
+                     });
+    ++use.created;
+    if (met) {
+      ++use.predicted;
+    } else if (use.misses.size() < kMaxMisses) {
+      use.misses.push_back({.name = file.name, .why = "unplanned"});
+    }
+  }
+  return use;
 }
 
 forecast::Score score(const store::Prediction& prediction, std::span<const store::FileRow> files) {

@@ -15,9 +15,12 @@
 #include "base/result.hpp"
 #include "forecast/next_run.hpp"
 #include "forecast/rename_rule.hpp"
+#include "runs/mode.hpp"
 #include "store/records.hpp"
 
 namespace iez::runs {
+
+inline constexpr std::size_t kMaxMisses = 10'000;
 
 struct PastRun {
   store::Run run;
@@ -27,19 +30,29 @@ struct PastRun {
 // Whether a run teaches sizes and names: it ended well and wrote something.
 bool teaches(const store::Run& run);
 
-// Which of the runs, newest first, the next one is foretold from: the last `history` that teach, not beyond one whose plan did
+// Which of the runs, newest first, the next one is predicted from: the last `history` that teach, not beyond one whose plan did
 // not fit (the program has changed there; that run shows the new ways). If none ended well, the newest that wrote anything.
 // Positions, oldest first.
-std::vector<std::size_t> runs_to_learn_from(std::span<const store::Run> newest_first, std::size_t history, double unplanned_limit,
-                                            double size_limit);
+std::vector<std::size_t> runs_to_learn_from(std::span<const store::Run> newest_first, std::size_t history,
+                                            const FitLimits& limits);
 
 struct PredictOptions {
+  std::uint32_t ranks = 0;  // of the next run; 0: as the last
   double reserve = 0.9;
   std::int64_t now_ns = 0;
 };
 
 // Oldest first. Fails if no run wrote a file. application, run and time are set; key and id are not.
 [[nodiscard]] Result<store::Prediction> predict(std::span<const PastRun> runs, const PredictOptions& options);
+
+// Which files that a run wrote, of those large enough to be planned, were predicted.
+struct PredictionUse {
+  std::uint64_t created = 0;
+  std::uint64_t predicted = 0;      // of them
+  std::uint64_t existing = 0;       // were there before, and were written over in place
+  std::vector<store::Miss> misses;  // created and not predicted, at most kMaxMisses
+};
+PredictionUse use_of(const store::Prediction& prediction, std::span<const store::FileRow> files, Bytes least_file);
 
 // The field that a file fills in a run that was foretold by this prediction; rows that are patterns are left out, and so are the
 // files that match them.

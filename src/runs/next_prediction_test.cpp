@@ -135,7 +135,7 @@ store::Run done(bool well, bool placed = false, std::uint64_t planned = 0, std::
 TEST(NextPrediction, WhichRunsTeach) {
   using Positions = std::vector<std::size_t>;
   const auto chosen = [](const std::vector<store::Run>& runs, std::size_t history) {
-    return runs_to_learn_from(runs, history, 0.5, 0.25);
+    return runs_to_learn_from(runs, history, {.unpredicted = 0.5, .size = 0.25});
   };
   EXPECT_EQ(chosen({}, 3), Positions{});
   EXPECT_EQ(chosen({done(true), done(true), done(true), done(true)}, 3), (Positions{2, 1, 0}));
@@ -144,6 +144,70 @@ TEST(NextPrediction, WhichRunsTeach) {
   // The run whose plan did not fit shows the new ways; those before it do not count any more.
   EXPECT_EQ(chosen({done(true), done(true, true, 1, 9), done(true), done(true)}, 3), (Positions{1, 0}));
   EXPECT_EQ(chosen({done(true), done(true, true, 9, 1), done(true)}, 3), (Positions{2, 1, 0}));
+}
+
+TEST(NextPrediction, PhasesGoOnAndReadingTogetherIsOne) {
+  std::vector<store::FileRow> files;
+  for (int step = 0; step < 2; ++step) {
+    for (int rank = 0; rank < 3; ++rank) {
+      files.push_back(file(fmt::format("/s/ckpt.{}.{}", step, rank), 4));
+      files.back().phase = step;
+      files.back().rank = rank;
+      if (step == 1) files.back().read_phase = 0;
+    }
+  }
+  std::vector runs{run_of(1, files)};
+  runs[0].run.phases = {{.seconds = 1.5, .bytes = Bytes::mib(12), .files = 3},
+                        {.seconds = 2.5, .bytes = Bytes::mib(12), .files = 3},
+                        {.reads = true, .seconds = 0.5, .bytes = Bytes::mib(12), .files = 3}};
+  const auto prediction = predict(runs, {});
+  ASSERT_TRUE(prediction) << prediction.error().message;
+  ASSERT_EQ(prediction->rows.size(), 6U);
+  for (const store::PredictionRow& row : prediction->rows) {
+    const bool second = row.name.find("ckpt.1.") != std::string::npos;
+    EXPECT_EQ(row.phase, second ? 1U : 0U) << row.name;
+    EXPECT_EQ(row.read_phase, second ? 2 : -1) << row.name;
+  }
+  EXPECT_EQ(prediction->phase_seconds, (std::vector<double>{1.5, 2.5, 0.5}));
+}
+
+TEST(NextPrediction, FilesThatDoNotSurviveAreNobodysConcern) {
+  auto files = std::vector{file("/s/out.1", 3), file("/s/lock", 3)};
+  files[1].removed = true;
+  const std::vector runs{run_of(3, files)};
+  const auto prediction = predict(runs, {});
+  ASSERT_TRUE(prediction);
+  EXPECT_EQ(row_of(*prediction, "/s/lock"), nullptr);
+  EXPECT_NE(row_of(*prediction, "/s/out.1"), nullptr);
+  EXPECT_EQ(use_of(*prediction, files, Bytes::mib(1)).created, 1U);
+}
+
+TEST(NextPrediction, ForAnotherNumberOfRanks) {
+  std::vector<store::FileRow> files;
+  for (int rank = 0; rank < 5; ++rank) {
+    files.push_back(file(fmt::format("/s/out.{}", rank), 4));
+    files.back().rank = rank;
+  }
+  std::vector runs{run_of(1, files)};
+  runs[0].run.ranks = 5;
+  const auto prediction = predict(runs, {.ranks = 15});
+  ASSERT_TRUE(prediction) << prediction.error().message;
+  EXPECT_EQ(prediction->rows.size(), 15U);
+  EXPECT_NE(row_of(*prediction, "/s/out.14"), nullptr);
+}
+
+TEST(NextPrediction, WhichFilesWerePredicted) {
+  const std::vector runs{run_of(1, {file("/s/out.1", 3), file("/s/tmp.7", 3, "/s/final.7"), file("/s/small", 0)})};
+  const auto prediction = predict(runs, {});
+  ASSERT_TRUE(prediction);
+  std::vector<store::FileRow> files{file("/s/out.1", 3), file("/s/new", 3), file("/s/small2", 0), file("/s/there", 3)};
+  files[3].created = false;
+  const PredictionUse use = use_of(*prediction, files, Bytes::mib(1));
+  EXPECT_EQ(use.created, 2U);
+  EXPECT_EQ(use.predicted, 1U);
+  EXPECT_EQ(use.existing, 1U);
+  ASSERT_EQ(use.misses.size(), 1U);
+  EXPECT_EQ(use.misses[0].name, "/s/new");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <utility>
@@ -10,7 +11,9 @@
 #include <fmt/format.h>
 
 #include "base/rng.hpp"
+#include "planning/rows.hpp"
 #include "runs/compile_plan.hpp"
+#include "runs/model_text.hpp"
 #include "runs/remote_plan.hpp"
 #include "runs/space.hpp"
 
@@ -18,22 +21,24 @@ namespace iez::runs {
 
 namespace {
 
-constexpr std::int64_t kReservationAge = 7LL * 24 * 3600 * 1'000'000'000;  // a plan that nobody carried out for so long is void
-
 using Reservations = std::vector<placement::Reservation>;
+
+constexpr double kDay = 24 * 3600;
+constexpr double kGone = 3;  // gaps after which a waiting plan counts for nothing
+constexpr std::size_t kGaps = 10;
+constexpr double kNanosecond = 1e-9;
 
 const std::string& looked_up(const store::PredictionRow& row) { return row.created_as.empty() ? row.name : row.created_as; }
 
 struct Choice {
   std::string file_system;
   std::vector<std::uint32_t> rows;
-  std::vector<std::string> names;  // of those
 };
 
 // The file system with the most bytes.
 Result<Choice> choose_file_system(const PlanQuestion& question) {
   std::map<std::string, Choice> by_name;
-  std::map<std::string, std::uint64_t> bytes;
+  std::map<std::string, double> bytes;
   for (std::uint32_t i = 0; i < question.prediction.rows.size(); ++i) {
     const store::PredictionRow& row = question.prediction.rows[i];
     const LayoutMount* const mount = mount_of(question.mounts, looked_up(row));
@@ -41,8 +46,7 @@ Result<Choice> choose_file_system(const PlanQuestion& question) {
     Choice& choice = by_name[mount->file_system];
     choice.file_system = mount->file_system;
     choice.rows.push_back(i);
-    choice.names.push_back(row.name);
-    bytes[mount->file_system] += row.bytes.count * row.files + 1;
+    bytes[mount->file_system] += static_cast<double>(row.bytes.count) * static_cast<double>(row.files) + 1;
   }
   if (by_name.empty()) return fail(Errc::not_found, "its files are on no file system that takes layouts");
   const auto best = std::ranges::max_element(bytes, {}, [](const auto& one) { return one.second; });
@@ -54,24 +58,19 @@ Result<Choice> choose_file_system(const PlanQuestion& question) {
 
 void append(Reservations& to, const Reservations& from) { to.insert(to.end(), from.begin(), from.end()); }
 
-struct OtherPlans {
-  Reservations reserved;
-  Reservations vanishing;
-};
-
-// What other applications of this user are about to write there, and to replace.
-Result<OtherPlans> other_plans(const PlanQuestion& question, const std::string& file_system, FileSpace& space) {
-  OtherPlans all;
+// What other applications of this user are about to write there.
+Result<Reservations> other_plans(const PlanQuestion& question, const std::string& file_system) {
+  Reservations all;
   IEZ_TRY(const auto applications, question.store.applications(question.application.owner));
   const std::int64_t now = question.clock.wall().time_since_epoch().count();
   for (const store::ApplicationSummary& one : applications) {
     if (one.application.id == question.application.id || one.waiting == 0) continue;
     IEZ_TRY(const auto allocation, question.store.latest_allocation(one.application.id));
-    if (!allocation || allocation->file_system != file_system || now - allocation->made_ns > kReservationAge) continue;
-    append(all.reserved, reservations_of(*allocation));
-    for (const store::AllocationRow& row : allocation->rows) {
-      if (row.state == store::PlanState::planned) append(all.vanishing, space.of(row.name));
-    }
+    if (!allocation || allocation->file_system != file_system) continue;
+    IEZ_TRY(const auto runs, question.store.runs(one.application.id, kGaps + 1));
+    const double age = static_cast<double>(now - allocation->made_ns) * kNanosecond;
+    const double share = waiting_share(age, usual_gap_s(runs));
+    if (share > 0) append(all, reservations_of(*allocation, share));
   }
   return all;
 }
@@ -99,33 +98,71 @@ std::string new_plan_id(const PlanQuestion& question) {
   return plan_text(std::max<std::uint64_t>(1, rng.bits()));
 }
 
-Result<store::Allocation> plan_here(const PlanQuestion& question, const Choice& choice) {
+Result<PlanOutcome> plan_here(const PlanQuestion& question, const Choice& choice) {
   FileSpace space;
   IEZ_TRY(model::Cluster cluster, read_cluster(question.settings.roots, choice.file_system));
   if (const auto before = question.before.find(choice.file_system); before != question.before.end()) {
     cluster = at_least(std::move(cluster), before->second, written_by(question, space));
   }
-  LocalPlan local{.cluster = cluster, .replaced = replaced_by(question, choice, space)};
-  IEZ_TRY(OtherPlans others, other_plans(question, choice.file_system, space));
-  local.reservations = std::move(others.reserved);
-  local.vanishing = std::move(others.vanishing);
-  IEZ_TRY(PlannedRows planned, plan_rows(question.prediction, choice.rows, local));
-  planned.details.spread = spread_folders(choice.names);
-  store::Allocation allocation;
+  LocalView view{.cluster = cluster, .reservations = {}, .replaced = replaced_by(question, choice, space)};
+  IEZ_TRY(view.reservations, other_plans(question, choice.file_system));
+  IEZ_TRY(PlanOutcome outcome, plan_locally(question.prediction, choice.rows, view, question.settings.place.always));
+  if (!outcome.allocation) return outcome;
+  store::Allocation& allocation = *outcome.allocation;
   allocation.prediction = question.prediction.id;
   allocation.plan = new_plan_id(question);
   allocation.made_ns = question.clock.wall().time_since_epoch().count();
   allocation.planner = kLocalPlanner;
-  allocation.policy = std::move(planned.policy);
   allocation.file_system = choice.file_system;
-  allocation.details = to_text(planned.details);
-  allocation.rows = std::move(planned.rows);
-  return allocation;
+  return outcome;
+}
+
+model::Cluster without(model::Cluster cluster, std::span<const placement::Reservation> replaced) {
+  std::map<OstIndex, std::uint64_t> freed;
+  for (const placement::Reservation& one : replaced) freed[one.ost] += one.bytes.count;
+  for (model::Ost& ost : cluster.osts) {
+    const auto found = freed.find(ost.index);
+    if (found == freed.end()) continue;
+    const std::uint64_t bytes = std::min(found->second, model::used(ost).count);
+    ost.free.count += bytes;
+    ost.available.count += bytes;
+  }
+  return cluster;
+}
+
+Reservations known_ones(const model::Cluster& cluster, std::span<const placement::Reservation> all) {
+  Reservations out;
+  for (const placement::Reservation& one : all) {
+    if (std::ranges::any_of(cluster.osts, [&](const model::Ost& ost) { return ost.index == one.ost; })) out.push_back(one);
+  }
+  return out;
+}
+
+planning::Row planning_row(const store::PredictionRow& row) {
+  return {.file = {.bytes = std::max(row.bytes, Bytes{1}),
+                   .room = std::max(row.bytes, row.high),
+                   .phase = row.phase,
+                   .read_phase = row.read_phase < 0 ? planning::kNoPhase : static_cast<std::uint32_t>(row.read_phase),
+                   .stripes = row.stripe_count,
+                   .stripe_size = row.stripe_size,
+                   .default_stripes = row.default_stripes,
+                   .default_stripe_size = row.default_stripe_size,
+                   .shared = row.shared,
+                   .left_alone = row.left_alone},
+          .files = row.files};
+}
+
+// Empty: it takes objects.
+std::string_view why_unfit(const model::Ost& ost) {
+  if (!ost.state.active) return "inactive";
+  if (ost.state.read_only) return "read-only";
+  if (ost.state.no_create) return "closed to new objects";
+  return model::full(ost) ? "full" : "";
 }
 
 }  // namespace
 
-Result<store::Allocation> make_allocation(const PlanQuestion& question) {
+Result<PlanOutcome> make_plan(const PlanQuestion& question) {
   IEZ_TRY(const Choice choice, choose_file_system(question));
   if (question.settings.coordinator.asked()) {
     FileSpace space;
@@ -135,7 +172,6 @@ Result<store::Allocation> make_allocation(const PlanQuestion& question) {
                                                 .file_system = choice.file_system,
                                                 .prediction = question.prediction,
                                                 .rows = choice.rows,
-                                                .spread = spread_folders(choice.names),
                                                 .freed = freed_bytes(replaced_by(question, choice, space))},
                                      .clock = question.clock});
     if (answered) return answered;
@@ -150,49 +186,95 @@ Result<PullNote> note_for_pull(const PlanQuestion& question) {
   return PullNote{.host = question.host,
                   .file_system = choice.file_system,
                   .rows = choice.rows,
-                  .spread = spread_folders(choice.names),
                   .freed = freed_bytes(replaced_by(question, choice, space))};
 }
 
-Result<store::Allocation> mend(const store::Allocation& allocation, const store::Prediction& prediction,
-                               std::span<const UnfitTarget> unfit, const model::Cluster& cluster) {
-  std::set<OstIndex> bad;
-  for (const UnfitTarget& one : unfit) bad.insert(one.ost);
-  store::Allocation mended = allocation;
-  mended.id = 0;
-  mended.key.clear();
-  std::vector<std::uint32_t> affected;
-  store::Allocation others = allocation;  // keep their targets
-  others.rows.clear();
-  for (const store::AllocationRow& row : allocation.rows) {
-    const bool hit =
-        row.state != store::PlanState::expired && std::ranges::any_of(row.layouts, [&](const store::StripeLayout& layout) {
-          return std::ranges::any_of(layout.osts, [&](OstIndex ost) { return bad.contains(ost); });
-        });
-    if (hit) {
-      affected.push_back(row.row);
-    } else {
-      others.rows.push_back(row);
-    }
+std::vector<UnfitTarget> unfit_targets(std::span<const OstIndex> used, const model::Cluster& cluster) {
+  std::vector<UnfitTarget> out;
+  for (const OstIndex index : used) {
+    const auto found = std::ranges::find(cluster.osts, index, &model::Ost::index);
+    const std::string_view why = found == cluster.osts.end() ? "gone" : why_unfit(*found);
+    if (!why.empty()) out.push_back({.ost = index, .why = std::string(why)});
   }
-  const LocalPlan local{.cluster = cluster, .reservations = reservations_of(others)};
-  IEZ_TRY(const PlannedRows planned, plan_rows(prediction, affected, local));
+  return out;
+}
+
+Result<PlanOutcome> plan_locally(const store::Prediction& prediction, std::span<const std::uint32_t> rows, const LocalView& view,
+                                 bool always) {
+  const model::Cluster cluster = without(view.cluster, view.replaced);
+  placement::TargetOptions options;
+  options.reservations = known_ones(cluster, view.reservations);
+  IEZ_TRY(const placement::TargetTable table, placement::make_targets(cluster, options));
+  std::vector<planning::Row> wanted;
+  wanted.reserve(rows.size());
+  for (const std::uint32_t number : rows) wanted.push_back(planning_row(prediction.rows.at(number)));
+  IEZ_TRY(const planning::RowsPlan planned,
+          planning::plan_rows(wanted, {.table = table, .phase_seconds = prediction.phase_seconds, .speed = {}, .load = {}},
+                              {.compare = !always}));
+  PlanOutcome out{.allocation = std::nullopt, .verdict = planning::verdict_text(planned.plan), .gain = planned.plan.gain()};
+  if (planned.plan.verdict == planning::Verdict::no_room) {
+    out.verdict = fmt::format("{}: not enough room on any set of OSTs", prediction.rows.at(rows[planned.short_of_room]).name);
+  }
+  if (!planned.made()) return out;
+  store::Allocation& allocation = out.allocation.emplace();
+  allocation.policy = "phases";
+  PlanDetails details;
   std::set<OstIndex> used;
-  for (store::AllocationRow& row : mended.rows) {
-    const auto found = std::ranges::find(planned.rows, row.row, &store::AllocationRow::row);
-    if (found != planned.rows.end()) {
-      row.layouts = found->layouts;
-      row.reason = found->reason + "; planned anew, as a target of the first plan takes no objects";
-      row.state = store::PlanState::planned;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const planning::PlannedRow& from = planned.rows[i];
+    if (from.layouts.empty()) continue;
+    store::AllocationRow& row = allocation.rows.emplace_back();
+    row.row = rows[i];
+    row.reason = from.reason;
+    for (const planning::RowLayout& layout : from.layouts) {
+      row.layouts.push_back({.stripe_size = layout.stripe_size, .osts = layout.osts});
+      used.insert(layout.osts.begin(), layout.osts.end());
     }
-    for (const store::StripeLayout& layout : row.layouts) used.insert(layout.osts.begin(), layout.osts.end());
   }
-  IEZ_TRY(PlanDetails details, parse_details(allocation.details.empty() ? "{}" : allocation.details));
   details.osts.assign(used.begin(), used.end());
-  std::erase_if(details.weights, [&](const auto& one) { return bad.contains(one.first); });
-  for (const UnfitTarget& one : unfit) details.notes.push_back(fmt::format("OST {} is {}", one.ost.value, one.why));
-  mended.details = to_text(details);
-  return mended;
+  details.ost_cost_before = planned.plan.before.ost_cost;
+  details.oss_cost_before = planned.plan.before.oss_cost;
+  details.ost_cost_after = planned.plan.score.balance.ost_cost;
+  details.oss_cost_after = planned.plan.score.balance.oss_cost;
+  details.notes.push_back(out.verdict);
+  for (const placement::Target& target : table.targets) {
+    if (target.exclusion == placement::Exclusion::none) continue;
+    details.notes.push_back(fmt::format("OST {} is left out: {}", target.ost.value, placement::to_string(target.exclusion)));
+  }
+  allocation.details = to_text(details);
+  return out;
+}
+
+double waiting_share(double age_s, double gap_s) {
+  const double gaps = age_s / (gap_s > 0 ? gap_s : kDay);
+  return std::clamp((kGone - gaps) / (kGone - 1), 0.0, 1.0);
+}
+
+double usual_gap_s(std::span<const store::Run> newest_first) {
+  std::vector<double> gaps;
+  for (std::size_t i = 0; i + 1 < newest_first.size() && gaps.size() < kGaps; ++i) {
+    gaps.push_back(static_cast<double>(newest_first[i].started_ns - newest_first[i + 1].started_ns) * kNanosecond);
+  }
+  if (gaps.empty()) return 0;
+  const auto middle = gaps.begin() + static_cast<std::ptrdiff_t>(gaps.size() / 2);
+  std::ranges::nth_element(gaps, middle);
+  return std::max(*middle, 1.0);
+}
+
+std::vector<placement::Reservation> reservations_of(const store::Allocation& allocation, double share) {
+  Reservations all;
+  for (const store::AllocationRow& row : allocation.rows) {
+    if (row.state != store::PlanState::planned) continue;
+    for (const store::StripeLayout& layout : row.layouts) add_objects(row.bytes, layout.stripe_size, layout.osts, all);
+  }
+  std::map<OstIndex, std::uint64_t> sums;
+  for (const placement::Reservation& one : all) sums[one.ost] += one.bytes.count;
+  Reservations out;
+  out.reserve(sums.size());
+  for (const auto& [ost, bytes] : sums) {
+    out.push_back({.ost = ost, .bytes = Bytes{static_cast<std::uint64_t>(std::llround(static_cast<double>(bytes) * share))}});
+  }
+  return out;
 }
 
 }  // namespace iez::runs

@@ -1,4 +1,8 @@
-// Who plans the next run: the coordinator, or, where there is none or it does not answer, this node.
+// From a prediction to a plan, or to the reason why there is none: asked of the coordinator where there is one, else made here.
+//
+// Here, planning (planning/planner.hpp) sees the targets as they will be: as full as statistics say or as this node knows them to
+// be, less what the coming run replaces, plus what the user's other plans will write. Those are space, never traffic, and they
+// fade: the longer their application has not come back, measured by how often it usually does, the less they count.
 //
 // Thread safety: none.
 #pragma once
@@ -14,8 +18,9 @@
 #include "base/result.hpp"
 #include "config/settings.hpp"
 #include "model/cluster.hpp"
-#include "runs/allocate.hpp"
+#include "placement/targets.hpp"
 #include "runs/mount_table.hpp"
+#include "runs/plan_outcome.hpp"
 #include "runs/pull_note.hpp"
 #include "store/store.hpp"
 
@@ -27,10 +32,10 @@ inline constexpr std::string_view kPulled = "pull";  // in reports: the coordina
 struct PlanQuestion {
   const config::Settings& settings;
   const store::Application& application;
-  const store::Prediction& prediction;  // stored: it has its number
+  const store::Prediction& prediction;  // stored: it has its number; its rows follow the rules of row_rules.hpp
   const std::vector<LayoutMount>& mounts;
   const std::unordered_map<std::string, model::Cluster>& before;  // targets when the run began
-  std::span<const store::FileRow> files;                          // of the run that just ended
+  std::span<const store::FileRow> files;                          // of the run that just ended; none before a run
   store::Store& store;
   std::string host;
   Clock& clock;
@@ -39,13 +44,38 @@ struct PlanQuestion {
 
 // Files of the file system with the most bytes; a note tells of others. Errc::not_found: no file is on a file system that takes
 // layouts.
-[[nodiscard]] Result<store::Allocation> make_allocation(const PlanQuestion& question);
+[[nodiscard]] Result<PlanOutcome> make_plan(const PlanQuestion& question);
 
 // The same choice of files, for a coordinator that pulls; the prediction need not be stored yet.
 [[nodiscard]] Result<PullNote> note_for_pull(const PlanQuestion& question);
 
-// The same plan, but for the rows that use an unfit target: those get others. Number and key are not set.
-[[nodiscard]] Result<store::Allocation> mend(const store::Allocation& allocation, const store::Prediction& prediction,
-                                             std::span<const UnfitTarget> unfit, const model::Cluster& cluster);
+// Targets that a plan uses and that take no objects now, with why.
+struct UnfitTarget {
+  OstIndex ost;
+  std::string why;
+};
+std::vector<UnfitTarget> unfit_targets(std::span<const OstIndex> used, const model::Cluster& cluster);
+
+// ---- Pure parts ----
+
+struct LocalView {
+  const model::Cluster& cluster;
+  std::vector<placement::Reservation> reservations;  // of other plans; OSTs that the cluster does not have are ignored
+  std::vector<placement::Reservation> replaced;      // by the files of this one
+};
+
+// The plan of these rows, ascending; number, key, id, time and planner are not set.
+[[nodiscard]] Result<PlanOutcome> plan_locally(const store::Prediction& prediction, std::span<const std::uint32_t> rows,
+                                               const LocalView& view, bool always);
+
+// How much of a waiting plan still counts, 0 to 1: all of it for one usual gap between the runs of its application, then less and
+// less until nothing is left after three. gap_s: 0 where nobody knows, and a day is assumed.
+double waiting_share(double age_s, double gap_s);
+
+// The usual gap between runs, in seconds: the median of the last ten; 0: fewer than two runs.
+double usual_gap_s(std::span<const store::Run> newest_first);
+
+// What rows that are still planned will write, a sum for each target.
+std::vector<placement::Reservation> reservations_of(const store::Allocation& allocation, double share);
 
 }  // namespace iez::runs

@@ -30,22 +30,13 @@ Result<std::unique_ptr<api::CoordinatorClient>> client_of(const config::Settings
   return api::CoordinatorClient::make(options);
 }
 
-PlanDetails details_of(const api::PlanAnswer& answer, std::span<const store::AllocationRow> rows,
-                       std::vector<std::string> spread) {
+PlanDetails details_of(const api::PlanAnswer& answer, std::span<const store::AllocationRow> rows) {
   PlanDetails details;
-  for (const api::OstWeight& one : answer.weights) details.weights.emplace_back(OstIndex{one.ost}, one.weight);
-  details.spread = std::move(spread);
   std::set<OstIndex> used;
-  std::map<std::size_t, std::size_t> counts;
   for (const store::AllocationRow& row : rows) {
-    for (const store::StripeLayout& layout : row.layouts) {
-      used.insert(layout.osts.begin(), layout.osts.end());
-      ++counts[layout.osts.size()];
-    }
+    for (const store::StripeLayout& layout : row.layouts) used.insert(layout.osts.begin(), layout.osts.end());
   }
   details.osts.assign(used.begin(), used.end());
-  const auto usual = std::ranges::max_element(counts, {}, [](const auto& one) { return one.second; });
-  if (usual != counts.end()) details.stripe_count = static_cast<std::uint32_t>(usual->first);
   details.ost_cost_before = answer.before.ost;
   details.oss_cost_before = answer.before.oss;
   details.ost_cost_after = answer.after.ost;
@@ -114,7 +105,7 @@ Result<std::vector<store::AllocationRow>> rows_of(const api::PlanAnswer& answer,
   return out;
 }
 
-Result<store::Allocation> ask_coordinator(const RemoteQuestion& question) {
+Result<PlanOutcome> ask_coordinator(const RemoteQuestion& question) {
   const Duration timeout = question.settings.coordinator.timeout;
   IEZ_TRY(const auto client, client_of(question.settings, timeout));
   IEZ_TRY(const api::Submitted submitted, client->plan(request_of(question.wanted), timeout, question.clock));
@@ -122,7 +113,8 @@ Result<store::Allocation> ask_coordinator(const RemoteQuestion& question) {
     (void)client->expire(submitted.ticket.plan);  // else it would reserve space for a plan that nobody carries out
     return fail(Errc::io, fmt::format("the coordinator is busy: {}", submitted.ticket.why));
   }
-  return allocation_of(*submitted.answer, question.wanted, question.settings.coordinator.url);
+  IEZ_TRY(store::Allocation allocation, allocation_of(*submitted.answer, question.wanted, question.settings.coordinator.url));
+  return PlanOutcome{.allocation = std::move(allocation), .verdict = "planned by the coordinator"};
 }
 
 Result<store::Allocation> allocation_of(const api::PlanAnswer& answer, const WantedRows& wanted, std::string_view planner) {
@@ -134,7 +126,7 @@ Result<store::Allocation> allocation_of(const api::PlanAnswer& answer, const Wan
   allocation.planner = planner.substr(0, store::kMaxShort);
   allocation.policy = answer.policy;
   allocation.file_system = answer.file_system.empty() ? wanted.file_system : answer.file_system;
-  allocation.details = to_text(details_of(answer, allocation.rows, wanted.spread));
+  allocation.details = to_text(details_of(answer, allocation.rows));
   return allocation;
 }
 
@@ -161,7 +153,7 @@ Result<void> renew_from_coordinator(const config::Settings& settings, store::Sto
   whole->id = 0;
   whole->key.clear();
   whole->made_ns = std::max(answer.made_ns, allocation.made_ns + 1);
-  whole->details = to_text(details_of(answer, whole->rows, known.spread));
+  whole->details = to_text(details_of(answer, whole->rows));
   IEZ_TRY([[maybe_unused]] const auto id, store.put_allocation(*whole));
   return {};
 }

@@ -14,6 +14,7 @@
 #include "base/result.hpp"
 #include "config/settings.hpp"
 #include "placement/targets.hpp"
+#include "runs/plan_outcome.hpp"
 #include "store/store.hpp"
 
 namespace iez::runs {
@@ -36,7 +37,7 @@ struct RemoteQuestion {
 };
 
 // As long as the settings wait for the coordinator. One that is too busy to answer in that time is asked to forget it.
-[[nodiscard]] Result<store::Allocation> ask_coordinator(const RemoteQuestion& question);
+[[nodiscard]] Result<PlanOutcome> ask_coordinator(const RemoteQuestion& question);
 
 // Waits for one second at most: has it planned anew what is not created yet? If so, that is stored.
 [[nodiscard]] Result<void> renew_from_coordinator(const config::Settings& settings, store::Store& store,

@@ -21,14 +21,16 @@
 #include "base/rng.hpp"
 #include "base/text.hpp"
 #include "plan/plan_reader.hpp"
-#include "runs/allocate.hpp"
 #include "runs/compile_plan.hpp"
 #include "runs/gather.hpp"
 #include "runs/model_text.hpp"
 #include "runs/mount_table.hpp"
+#include "runs/guard_history.hpp"
+#include "runs/next_plan.hpp"
 #include "runs/next_prediction.hpp"
 #include "runs/planner.hpp"
 #include "runs/remote_plan.hpp"
+#include "runs/replaced_files.hpp"
 #include "runs/run_folder.hpp"
 #include "runs/space.hpp"
 #include "store/store.hpp"
@@ -78,8 +80,6 @@ class RunLife::State {
   const RunReport& report() const { return report_; }
 
  private:
-  using Reservations = std::vector<placement::Reservation>;
-
   void note(std::string text) { report_.notes.push_back(std::move(text)); }
   std::int64_t now() const { return clock_.wall().time_since_epoch().count(); }
   std::string lock_path() const { return fmt::format("{}/plans/{}.lock", options_.state, options_.application); }
@@ -92,8 +92,11 @@ class RunLife::State {
   bool find_late_plan();
   Result<void> plan_late();
   PlanQuestion question_of(const store::Prediction& prediction);
+  NextPlanQuestion next_question();
+  void plan_anew();
+  std::string why_anew();
   Result<void> take_plan();
-  Result<void> mend_plan();
+  void move_aside();
   Result<void> compile_newest();
   void look_at_targets();
   std::size_t known_osts() const { return before_.size() == 1 ? before_.begin()->second.osts.size() : 0; }
@@ -101,7 +104,8 @@ class RunLife::State {
   Result<void> record(const Ending& ending);
   void mark_created(const Gathered& gathered);
   Result<void> plan_next();
-  Result<store::Prediction> predict_next();
+  Result<void> give_up(const std::string& why);
+  void tell_gain();
 
   RunOptions options_;
   Clock& clock_;
@@ -113,6 +117,8 @@ class RunLife::State {
   std::unique_ptr<store::Application> application_;
   std::unique_ptr<store::Allocation> allocation_;  // the newest, without rows
   std::unique_ptr<RunFolder> folder_;
+  std::unique_ptr<ReplacedFiles> replaced_;
+  std::string no_plan_;  // why there is none
   std::unordered_map<std::string, model::Cluster> before_;  // by file system, when the run began
   std::int64_t started_ns_ = 0;
   Gathered gathered_;
@@ -164,7 +170,11 @@ bool RunLife::State::find_plan() {
     note(fmt::format("no plan: {}", all.error().message));
     return false;
   }
-  if (all->empty() || all->front().planned + all->front().created == 0) return false;
+  if (all->empty() || all->front().planned + all->front().created == 0) {
+    const auto last = store_->latest_prediction(application_->id);
+    if (last && *last) no_plan_ = (*last)->verdict;
+    return false;
+  }
   allocation_ = std::make_unique<store::Allocation>(std::move(all->front()));
   return true;
 }
@@ -178,7 +188,8 @@ void RunLife::State::choose_folders() {
   }
   for (const std::string& under : options_.under) {
     std::error_code error;
-    std::string path = fs::absolute(under, error).lexically_normal().string();
+    // By its real name, since that is what traces and plans have.
+    std::string path = fs::weakly_canonical(fs::absolute(under, error), error).string();
     while (path.size() > 1 && path.ends_with('/')) path.pop_back();
     folders_.push_back(error ? under : path);
   }
@@ -225,25 +236,57 @@ Result<void> RunLife::State::compile_newest() {
   return {};
 }
 
-// Targets may have died or filled up since the plan was made.
-Result<void> RunLife::State::mend_plan() {
-  if (allocation_->planner != kLocalPlanner) {
-    if (!options_.settings.coordinator.asked()) return {};
-    return renew_from_coordinator(options_.settings, *store_, *allocation_);
+// Why the plan there is must be made anew before this run; empty: it need not.
+std::string RunLife::State::why_anew() {
+  const auto last = store_->latest_prediction(application_->id);
+  if (!last || !*last) return "";
+  if (options_.replace) return "files that exist are moved aside";
+  if (options_.ranks != 0 && (*last)->ranks != 0 && (*last)->ranks != options_.ranks) {
+    return fmt::format("{} ranks instead of {}", options_.ranks, (*last)->ranks);
   }
+  if (!allocation_ || allocation_->planner != kLocalPlanner || allocation_->details.empty()) return "";
   const auto before = before_.find(allocation_->file_system);
-  if (before == before_.end() || allocation_->details.empty()) return {};
-  IEZ_TRY(const PlanDetails details, parse_details(allocation_->details));
-  const auto unfit = unfit_targets(details.osts, before->second);
-  if (unfit.empty()) return {};
-  IEZ_TRY(const auto whole, store_->allocation(allocation_->id));
-  IEZ_TRY(const auto prediction, store_->prediction(allocation_->prediction));
-  if (!whole || !prediction || prediction->rows.empty()) return fail(Errc::not_found, "the plan's files are gone from the store");
-  IEZ_TRY(store::Allocation mended, mend(*whole, *prediction, unfit, before->second));
-  mended.made_ns = now();
-  IEZ_TRY([[maybe_unused]] const auto id, store_->put_allocation(mended));
-  note(fmt::format("OST {} is {}: its files are planned anew", unfit.front().ost.value, unfit.front().why));
-  return {};
+  if (before == before_.end()) return "";
+  const auto details = parse_details(allocation_->details);
+  if (!details) return "";
+  const auto unfit = unfit_targets(details->osts, before->second);
+  return unfit.empty() ? "" : fmt::format("OST {} is {}", unfit.front().ost.value, unfit.front().why);
+}
+
+// Before the run: for its number of ranks, on the targets as they are.
+void RunLife::State::plan_anew() {
+  const std::string why = why_anew();
+  if (why.empty()) return;
+  const auto planned = [&]() -> Result<void> {
+    IEZ_CHECK(make_private_folder(options_.state + "/plans"));
+    IEZ_TRY(const input::UniqueFd lock, lock_file(lock_path()));
+    IEZ_TRY(const NextPlan next, make_next_plan(next_question()));
+    if (next.allocation) return compile_newest();
+    (void)::unlink(own_plan().c_str());
+    return {};
+  }();
+  if (!planned) {
+    note(fmt::format("the plan could not be made anew ({}): {}", why, planned.error().message));
+    return;
+  }
+  note(fmt::format("planned anew: {}", why));
+  allocation_.reset();
+}
+
+NextPlanQuestion RunLife::State::next_question() {
+  return {.settings = options_.settings,
+          .application = *application_,
+          .mounts = mounts_,
+          .before = before_,
+          .files = gathered_.files,
+          .store = *store_,
+          .host = options_.host,
+          .clock = clock_,
+          .notes = report_.notes,
+          .ranks = options_.ranks,
+          .override_directories = options_.override_directories,
+          .replace = options_.replace,
+          .no_place = options_.no_place};
 }
 
 PlanQuestion RunLife::State::question_of(const store::Prediction& prediction) {
@@ -263,7 +306,7 @@ PlanQuestion RunLife::State::question_of(const store::Prediction& prediction) {
 Result<void> RunLife::State::plan_late() {
   const auto missing = [&]() -> Result<bool> {
     IEZ_TRY(const auto last, store_->latest_prediction(application_->id));
-    return last && last->allocation == 0 && pull_note_of(last->model).has_value();
+    return last && last->allocation == 0 && last->verdict.empty() && pull_note_of(last->model).has_value();
   };
   // Most often it is there: no lock then.
   IEZ_TRY(const bool before, missing());
@@ -274,8 +317,9 @@ Result<void> RunLife::State::plan_late() {
   if (!still) return {};
   IEZ_TRY(const auto prediction, store_->latest_prediction(application_->id));
   if (!prediction) return {};
-  IEZ_TRY(const store::Allocation allocation, make_allocation(question_of(*prediction)));
-  const auto stored = store_->put_late_allocation(allocation);
+  IEZ_TRY(const PlanOutcome outcome, make_plan(question_of(*prediction)));
+  if (!outcome.allocation) return store_->set_verdict(prediction->id, outcome.verdict);
+  const auto stored = store_->put_late_allocation(*outcome.allocation);
   if (!stored && stored.error().code == Errc::exists) return {};  // it came just now
   if (!stored) return std::unexpected(stored.error());
   note("planned on this node: the coordinator has not sent the plan");
@@ -303,9 +347,12 @@ Result<void> RunLife::State::take_plan() {
     IEZ_TRY(const input::UniqueFd lock, lock_file(lock_path()));
     // Another run may have planned meanwhile.
     if (!find_plan()) return fail(Errc::not_found, "the plan was taken back");
-    if (const auto mended = mend_plan(); !mended)
-      note(fmt::format("the plan could not be looked over: {}", mended.error().message));
-    if (!find_plan()) return fail(Errc::not_found, "the plan was taken back");
+    if (allocation_->planner != kLocalPlanner && options_.settings.coordinator.asked()) {
+      if (const auto renewed = renew_from_coordinator(options_.settings, *store_, *allocation_); !renewed) {
+        note(fmt::format("the plan could not be looked over: {}", renewed.error().message));
+      }
+      if (!find_plan()) return fail(Errc::not_found, "the plan was taken back");
+    }
     const auto reader = plan::PlanReader::open(own_plan());
     if (!reader || reader->info().id != plan_number(allocation_->plan) || reader->info().created_ns != allocation_->made_ns) {
       IEZ_CHECK(compile_newest());
@@ -326,6 +373,23 @@ Result<void> RunLife::State::take_plan() {
   return {};
 }
 
+void RunLife::State::move_aside() {
+  if (!allocation_) return;
+  const auto whole = store_->allocation(allocation_->id);
+  if (!whole || !*whole) return;
+  std::vector<std::string> names;
+  for (const store::AllocationRow& row : (*whole)->rows) {
+    if (row.files == 1) names.push_back(row.created_as.empty() ? row.name : row.created_as);
+  }
+  Rng rng(static_cast<std::uint64_t>(now()) ^ (static_cast<std::uint64_t>(::getpid()) << 40U));
+  auto moved = ReplacedFiles::move_aside(options_.state + "/replaced", fmt::format("{:016x}", rng.bits()), names);
+  if (!moved) {
+    note(fmt::format("no file is moved aside: {}", moved.error().message));
+    return;
+  }
+  if (moved->count() > 0) replaced_ = std::make_unique<ReplacedFiles>(*std::move(moved));
+}
+
 void RunLife::State::prepare() {
   choose_folders();
   ModeQuestion question{.enabled = options_.settings.enabled,
@@ -337,7 +401,17 @@ void RunLife::State::prepare() {
   const bool possible = question.enabled && question.traceable && question.library;
   if (possible) {
     const bool opened = open_store(kPatience);
-    if (opened && find_late_plan()) question.has_plan = true;
+    if (opened) find_late_plan();
+    if (opened && application_ && !options_.dry_run) {
+      for (std::string& told : put_back_leftovers(options_.state + "/replaced")) note(std::move(told));
+      look_at_targets();
+      if (!question.learn_only && options_.plan_file.empty()) {
+        plan_anew();
+        if (!allocation_) find_plan();
+      }
+    }
+    question.has_plan = question.has_plan || allocation_ != nullptr;
+    question.no_plan = no_plan_;
     if (!options_.dry_run) question.folder = store_ != nullptr && make_folder();
     if (!store_ && !options_.dry_run) {
       report_.mode = Mode::plain;
@@ -360,7 +434,6 @@ void RunLife::State::prepare() {
                                config::default_sources().environment);
     return;
   }
-  if (mode != Mode::plain) look_at_targets();
   if (mode == Mode::place) {
     if (const auto taken = take_plan(); !taken) {
       note(fmt::format("no plan: {}", taken.error().message));
@@ -369,6 +442,7 @@ void RunLife::State::prepare() {
       why = "the plan could not be used";
     }
   }
+  if (mode == Mode::place && options_.replace) move_aside();
   report_.mode = mode;
   report_.why = std::move(why);
   started_ns_ = now();
@@ -399,16 +473,12 @@ Result<void> RunLife::State::record(const Ending& ending) {
   run.mode = report_.mode == Mode::place ? store::RunMode::place : store::RunMode::learn;
   run.exit_status = ending.code();
   run.plan = report_.plan;
+  run.phases = gathered_.phases;
   std::vector<store::Miss> misses;
-  if (report_.mode == Mode::place) {
-    IEZ_TRY(PlanUse use, compare_with_plan(folder_->plan_path(), gathered_.files));
-    run.planned = use.planned;
-    run.unplanned = use.unplanned;
-    misses = std::move(use.misses);
-    report_.planned = run.planned;
-    report_.unplanned = run.unplanned;
-    report_.placed = info.layouts.applied;
-  }
+  report_.placed = info.layouts.applied;
+  report_.refused = info.layouts.refused + info.layouts.taken;
+  report_.respected = info.layouts.respected;
+  run.planned = info.layouts.applied;
   for (const store::FileRow& file : gathered_.files) {
     if (file.created || file.written.count > 0) ++report_.files;
     report_.written += file.written.count;
@@ -417,13 +487,21 @@ Result<void> RunLife::State::record(const Ending& ending) {
     note("no process left a trace: is the program static, or did its ranks run where the state folder is not? (see iez inject)");
   }
   IEZ_TRY(const auto last, store_->latest_prediction(application_->id));
-  if (last && !last->rows.empty() && report_.files > 0 && ending.code() == 0) {
-    const forecast::Score scored = score(*last, gathered_.files);
-    run.accuracy = scored.accuracy;
-    run.by_weight = scored.by_weight;
-    run.foretold = scored.predicted;
-    run.met = scored.met;
-    report_.accuracy = scored.accuracy;
+  if (last && !last->rows.empty() && report_.files > 0) {
+    PredictionUse use = use_of(*last, gathered_.files, options_.settings.place.least_file);
+    report_.created = use.created;
+    report_.predicted = use.predicted;
+    report_.existing = use.existing;
+    run.unplanned = use.created - use.predicted;
+    misses = std::move(use.misses);
+    if (ending.code() == 0) {
+      const forecast::Score scored = score(*last, gathered_.files);
+      run.accuracy = scored.accuracy;
+      run.by_weight = scored.by_weight;
+      run.foretold = scored.predicted;
+      run.met = scored.met;
+      if (scored.accuracy) report_.accuracy = std::clamp(*scored.accuracy, 0.0, 100.0);
+    }
   }
   IEZ_TRY([[maybe_unused]] const auto id, store_->record_run(run, gathered_.files, misses));
   report_.recorded = true;
@@ -451,51 +529,55 @@ void RunLife::State::mark_created(const Gathered& gathered) {
   if ((*whole)->planner != kLocalPlanner) tell_created(options_.settings, **whole, rows);
 }
 
-Result<store::Prediction> RunLife::State::predict_next() {
-  const config::Settings::Run& limits = options_.settings.run;
-  IEZ_TRY(const auto runs, store_->runs(application_->id, static_cast<std::size_t>(limits.history) * 4));
-  std::vector<PastRun> history;
-  for (const std::size_t i : runs_to_learn_from(runs, limits.history, limits.unplanned_limit, limits.size_limit)) {
-    IEZ_TRY(auto files, store_->files(runs[i].id));
-    history.push_back({.run = runs[i], .files = std::move(files)});
-  }
-  return predict(history, {.reserve = limits.reserve, .now_ns = now()});
-}
-
 Result<void> RunLife::State::plan_next() {
   IEZ_CHECK(make_private_folder(options_.state + "/plans"));
   IEZ_TRY(const input::UniqueFd lock, lock_file(lock_path()));
-  IEZ_TRY(store::Prediction prediction, predict_next());
-  bool pulled = options_.settings.coordinator.pull && !options_.no_place;
-  if (pulled) {
-    IEZ_TRY(const PullNote wanted, note_for_pull(question_of(prediction)));
-    auto model = with_pull_note(prediction.model, wanted);
-    auto request = pulled_request(application_->name, prediction, wanted);
-    pulled = model && request;
-    if (pulled) {
-      prediction.model = *std::move(model);
-    } else {
-      note(fmt::format("planned on this node: {}", (model ? request.error() : model.error()).message));
-    }
-  }
-  IEZ_TRY(prediction.id, store_->put_prediction(prediction));
-  report_.next_files = 0;
-  for (const store::PredictionRow& row : prediction.rows) report_.next_files += row.files;
-  if (options_.no_place) return {};
-  if (pulled) {
+  NextPlanQuestion question = next_question();
+  question.ranks = 0;  // whoever runs it next says how many, before that run
+  question.replace = false;
+  IEZ_TRY(const NextPlan next, make_next_plan(question));
+  report_.next_files = next.files;
+  report_.verdict = next.verdict;
+  if (next.pulled) {
     report_.planner = kPulled;
     return {};
   }
-  IEZ_TRY(store::Allocation allocation, make_allocation(question_of(prediction)));
-  IEZ_TRY([[maybe_unused]] const auto id, store_->put_allocation(allocation));
+  if (!next.allocation) {
+    (void)::unlink(own_plan().c_str());
+    return {};
+  }
   IEZ_CHECK(compile_newest());
-  report_.next_plan = allocation.plan;
-  report_.planner = allocation.planner;
-  if (const auto details = parse_details(allocation.details)) report_.ost_cost_after = details->ost_cost_after;
+  report_.next_plan = next.allocation->plan;
+  report_.planner = next.allocation->planner;
+  if (const auto details = parse_details(next.allocation->details)) report_.ost_cost_after = details->ost_cost_after;
   return {};
 }
 
+Result<void> RunLife::State::give_up(const std::string& why) {
+  report_.given_up = true;
+  note(fmt::format("the plan did not fit, the next run is traced only: {}", why));
+  IEZ_TRY([[maybe_unused]] const auto rows, store_->withdraw(application_->id));
+  (void)::unlink(own_plan().c_str());
+  if (allocation_ && allocation_->planner != kLocalPlanner) take_back(options_.settings, allocation_->plan);
+  return {};
+}
+
+// How this run and those like it compare with Lustre's default.
+void RunLife::State::tell_gain() {
+  const auto runs = store_->runs(application_->id, 2 * kCompared);
+  if (!runs || runs->empty()) return;
+  const GuardAnswer answer = judge_history(*runs, shape_of(runs->front()));
+  report_.gain = gain_text(answer);
+  if (answer.writes.gain != planning::Gain::unknown) report_.write_ratio = answer.writes.ratio;
+  if (answer.reads.gain != planning::Gain::unknown) report_.read_ratio = answer.reads.ratio;
+}
+
 void RunLife::State::finish(const Ending& ending) {
+  const bool ended_well = ending.code() == 0;
+  if (replaced_) {
+    for (std::string& told : replaced_->finish(ended_well)) note(std::move(told));
+    replaced_.reset();
+  }
   if (report_.mode == Mode::plain || !folder_) return;
   if (const auto recorded = record(ending); !recorded) {
     note(fmt::format("this run is not recorded: {}", recorded.error().message));
@@ -508,29 +590,20 @@ void RunLife::State::finish(const Ending& ending) {
     }
   }
   mark_created(gathered_);
-  const config::Settings::Run& limits = options_.settings.run;
-  const bool own_plan_used = report_.mode == Mode::place && options_.plan_file.empty();
-  RunEvent event{.ended_well = ending.code() == 0,
-                 .placed = own_plan_used,
-                 .facts = {.files = report_.files, .unplanned = report_.unplanned, .size_error = std::nullopt},
-                 .plan_made = false};
-  if (report_.accuracy) event.facts.size_error = 1 - *report_.accuracy / 100;
-  const Phase phase = allocation_ ? Phase::placing : Phase::learning;
-  const Verdict verdict = judge(phase, event, {.unplanned = limits.unplanned_limit, .size = limits.size_limit});
-  if (verdict.give_up) {
-    report_.given_up = true;
-    note(fmt::format("the plan did not fit, the next run learns again: {}", verdict.why));
-    if (const auto expired = store_->expire(application_->id, now() + 1); !expired) {
-      note(fmt::format("the plan could not be taken back: {}", expired.error().message));
+  tell_gain();
+  if (report_.files == 0) return;
+  const bool had_plan = allocation_ != nullptr;
+  if (!ended_well && had_plan) return;  // what there is stays
+  if (ended_well && report_.mode == Mode::place && options_.plan_file.empty()) {
+    FitFacts facts{.files = report_.created, .unpredicted = report_.created - report_.predicted, .size_error = std::nullopt};
+    if (report_.accuracy) facts.size_error = 1 - *report_.accuracy / 100;
+    if (const std::string why = misfit(facts, fit_limits(options_.settings)); !why.empty()) {
+      if (const auto given_up = give_up(why); !given_up) {
+        note(fmt::format("the plan could not be taken back: {}", given_up.error().message));
+      }
       return;
     }
-    (void)::unlink(own_plan().c_str());
-    if (allocation_ && allocation_->planner != kLocalPlanner) take_back(options_.settings, allocation_->plan);
-    return;
   }
-  if (!event.ended_well && phase == Phase::placing) return;  // what there is stays
-  if (report_.files == 0 && phase == Phase::placing) return;
-  if (report_.files == 0) return;
   if (const auto planned = plan_next(); !planned) note(fmt::format("no plan for the next run: {}", planned.error().message));
 }
 

@@ -1,8 +1,9 @@
 // The life of one run: what is asked before the command starts, and what is learnt when it is over.
 //
-//   prepare()  which mode; the folder for traces; the plan, mended if a target of it died or filled up; the variables
-//   finish()   segments -> files -> the store; how good the last prediction was; the next prediction; a plan for it, by the
-//              coordinator or here; the plan file
+//   prepare()  which mode; the folder for traces; the plan, made anew if the run has another number of ranks than it is for, or a
+//              target of it died or filled up; files moved aside where that is asked for; the variables
+//   finish()   segments -> files -> the store; how good the last prediction was, and whether placed runs are faster; the next
+//              prediction; a plan for it, by the coordinator or here, or why there is none; the plan file
 //
 // Nothing here fails the command: what cannot be done is told in notes() and left out. The store is the truth, and each of its
 // changes is a transaction; the plan file is made from it and made anew where they differ. So a run that is killed at any moment
@@ -21,7 +22,7 @@
 #include "base/result.hpp"
 #include "config/settings.hpp"
 #include "runs/child_process.hpp"
-#include "runs/phase.hpp"
+#include "runs/mode.hpp"
 #include "runs/run_environment.hpp"
 
 namespace iez::runs {
@@ -40,9 +41,12 @@ struct RunOptions {
   std::string keep_trace;              // where the merged run goes, beside the store; empty: nowhere
   std::string host;
   std::uint32_t uid = 0;
-  bool learn_only = false;  // no placing this time
-  bool no_place = false;    // nor a plan afterwards
-  bool dry_run = false;     // prepare() changes nothing
+  std::uint32_t ranks = 0;            // of this run, as far as its command tells (rank_count.hpp); 0: not known
+  bool learn_only = false;            // no placing this time
+  bool no_place = false;              // nor a plan afterwards
+  bool replace = false;               // files that would be written over are moved aside before the run
+  bool override_directories = false;  // directories with a layout of their own are planned, too
+  bool dry_run = false;               // prepare() changes nothing
 };
 
 // What came of it, for people and for JSON.
@@ -50,15 +54,22 @@ struct RunReport {
   Mode mode = Mode::plain;
   std::string why;   // of the mode
   std::string plan;  // that it ran with; empty: none
-  std::uint64_t files = 0;
+  std::uint64_t files = 0;      // created, or written
   std::uint64_t written = 0;    // bytes
-  std::uint64_t planned = 0;    // files that the plan had
-  std::uint64_t unplanned = 0;  // and those it had not
+  std::uint64_t created = 0;    // of the files: made by this run, and large enough to be planned
+  std::uint64_t predicted = 0;  // of those
+  std::uint64_t existing = 0;   // large enough, and written over in place
   std::uint64_t placed = 0;     // layouts applied
-  std::optional<double> accuracy;
+  std::uint64_t refused = 0;    // layouts that the file system did not take, or that others were faster with
+  std::uint64_t respected = 0;  // files in directories with a layout of their own
+  std::optional<double> accuracy;  // of sizes, 0 to 100
   bool recorded = false;
   bool given_up = false;  // the plan
+  std::string gain;       // placed runs against those by default, in words; empty: nothing to compare yet
+  std::optional<double> write_ratio;  // likewise, of the rates
+  std::optional<double> read_ratio;
   std::string next_plan;  // for the next run; empty: none
+  std::string verdict;    // what planning the next run came to
   std::string planner;    // of it: "local", or the coordinator; "pull": the coordinator will fetch the prediction
   std::uint64_t next_files = 0;
   double ost_cost_after = 0;  // of the next plan

@@ -13,7 +13,7 @@
 #include "lustre/cluster_reader.hpp"
 #include "lustre/layout_file.hpp"
 #include "lustre/param_source.hpp"
-#include "runs/allocate.hpp"
+#include "placement/stripe_size.hpp"
 
 namespace iez::runs {
 
@@ -53,6 +53,13 @@ const std::vector<placement::Reservation>& FileSpace::of(const std::string& name
     add_objects(Bytes{std::min(size, component.extent.end) - component.extent.start}, component.stripe_size, osts, space);
   }
   return space;
+}
+
+void add_objects(Bytes bytes, Bytes stripe_size, std::span<const OstIndex> osts, std::vector<placement::Reservation>& to) {
+  if (osts.empty() || bytes.count == 0) return;
+  const Bytes size = stripe_size.count == 0 ? model::kStripeAlignment : stripe_size;
+  const Bytes object = placement::largest_object(bytes, size, static_cast<std::uint32_t>(osts.size()));
+  for (const OstIndex ost : osts) to.push_back({.ost = ost, .bytes = object});
 }
 
 model::Cluster at_least(model::Cluster now, const model::Cluster& before, std::span<const placement::Reservation> added) {

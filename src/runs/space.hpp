@@ -34,6 +34,9 @@ class FileSpace {
   const std::vector<placement::Reservation> none_;
 };
 
+// Bytes that a file of this layout has on each OST, all objects as large as the largest.
+void add_objects(Bytes bytes, Bytes stripe_size, std::span<const OstIndex> osts, std::vector<placement::Reservation>& to);
+
 // `now`, with at least `before` plus `added` used on each target.
 model::Cluster at_least(model::Cluster now, const model::Cluster& before, std::span<const placement::Reservation> added);
 

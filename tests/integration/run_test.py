@@ -56,7 +56,8 @@ class RunCase(unittest.TestCase):
         self.environment = {name: value for name, value in os.environ.items() if not name.startswith("IEZ_")}
         self.environment.update(IEZ_STATE=str(self.state / "iez"), OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                                 OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_btl="self,vader",
-                                OMPI_MCA_btl_vader_single_copy_mechanism="none", XDG_CONFIG_HOME=str(self.state))
+                                OMPI_MCA_btl_vader_single_copy_mechanism="none", XDG_CONFIG_HOME=str(self.state),
+                                IEZ_PLACE_WHEN="always", IEZ_PLACE_LEAST_FILE="0")  # class Choice has the defaults
 
     def exec_words(self, command, *flags):
         """Through `iez lab exec`, as a user would."""
@@ -98,7 +99,7 @@ class RunCase(unittest.TestCase):
             self.assertIn(str(self.place / name), planned)
             (self.place / name).unlink()
         second = self.report(command, "--app", application)
-        self.assertEqual((second["mode"], second["plan"], second["unplanned"]), ("place", first["next_plan"], 0), second)
+        self.assertEqual((second["mode"], second["plan"], second["created"] - second["predicted"]), ("place", first["next_plan"], 0), second)
         for name in names:
             self.lies_as(planned[str(self.place / name)], self.place / name)
         self.nothing_left()
@@ -157,7 +158,7 @@ class Loop(RunCase):
         entries = json.loads(self.iez("plan", "show", "jobs", "--json").stdout)["entries"]
         self.assertTrue(any(entry["kind"] == "pattern" for entry in entries), entries)
         placed = self.report(command, "--app", "jobs")
-        self.assertEqual((placed["mode"], placed["placed"], placed["unplanned"]), ("place", 4, 0), placed)
+        self.assertEqual((placed["mode"], placed["placed"], placed["predicted"]), ("place", 4, 4), placed)
 
     def test_learns_again(self):
         command = ["sh", "-c", 'for i in 1 2 3 4; do dd if=/dev/zero of=$0.$i bs=64k count=$1 status=none; done']
@@ -165,7 +166,8 @@ class Loop(RunCase):
         self.assertEqual(self.report([*command, "a", "4"], *app)["mode"], "learn")
         self.assertEqual(self.report([*command, "a", "4"], *app)["mode"], "place")
         other = self.report([*command, "b", "4"], *app)  # none of its files is in the plan
-        self.assertEqual((other["mode"], other["unplanned"], other["given_up"], other["next_plan"]), ("place", 4, True, None), other)
+        self.assertEqual((other["mode"], other["created"], other["predicted"], other["given_up"], other["next_plan"]),
+                         ("place", 4, 0, True, None), other)
         self.assertIn("no plan", self.iez("plan", "show", "drift", check=False).stderr)
         again = self.report([*command, "b", "4"], *app)
         self.assertEqual((again["mode"], again["plan"]), ("learn", None))
@@ -174,6 +176,8 @@ class Loop(RunCase):
         self.assertNotIn(str(self.place / "a.1"), planned)
         fits = self.report([*command, "b", "4"], *app)
         self.assertEqual((fits["mode"], fits["given_up"]), ("place", False))
+        for name in self.place.iterdir():
+            name.unlink()
         larger = self.report([*command, "b", "16"], *app)  # sizes are off
         self.assertEqual((larger["mode"], larger["given_up"]), ("place", True), larger)
         self.assertIn("sizes", " ".join(larger["notes"]))
@@ -195,13 +199,10 @@ class Loop(RunCase):
         else:
             self.skipTest("the client did not notice")
         second = self.report(["sh", "-c", WRITE], "--app", "dying")
-        self.assertEqual((second["mode"], second["unplanned"]), ("place", 0), second)
-        self.assertTrue(any(f"OST {victim}" in note for note in second["notes"]), second)
-        for name, component in planned.items():
-            if victim not in component["osts"]:
-                self.lies_as(component, name)
-            else:
-                self.assertNotIn(victim, self.osts_of(name))
+        self.assertEqual((second["mode"], second["predicted"], second["placed"]), ("place", 6, 6), second)
+        self.assertTrue(any(f"planned anew: OST {victim}" in note for note in second["notes"]), second)
+        for name in planned:
+            self.assertNotIn(victim, self.osts_of(name))
 
     def test_explain_diff_expire(self):
         self.report(["sh", "-c", WRITE], "--app", "told")
@@ -210,7 +211,7 @@ class Loop(RunCase):
         self.assertEqual((told["application"], told["planner"], told["state"]), ("told", "local", "planned"))
         self.assertEqual(told["layouts"][0]["osts"], self.plan("told")[name]["osts"])
         self.assertIn("usable OSTs", told["reason"])
-        self.assertIn("policy balanced", self.iez("plan", "explain", name).stdout)
+        self.assertIn("policy phases", self.iez("plan", "explain", name).stdout)
         self.assertEqual(self.iez("plan", "explain", "/nowhere", check=False).returncode, 1)
         self.report(["sh", "-c", WRITE], "--app", "told")
         diff = json.loads(self.iez("plan", "diff", "told", "--json").stdout)
@@ -247,6 +248,111 @@ class Loop(RunCase):
         self.assertEqual(self.iez_run(["true"], "--app", "a/b", check=False).returncode, 2)
         quiet = self.iez_run(["sh", "-c", "echo data; echo talk >&2; " + WRITE], "--app", "f", "-q")
         self.assertEqual((quiet.stdout, quiet.stderr), ("data\n", "talk\n"))
+
+
+class Choice(RunCase):
+    """When there is a plan, and when Lustre's own choice is as good."""
+
+    def setUp(self):
+        super().setUp()
+        for name in ("IEZ_PLACE_WHEN", "IEZ_PLACE_LEAST_FILE"):
+            del self.environment[name]
+
+    @staticmethod
+    def writing(*mebibytes):
+        return ["sh", "-c", "n=0; for m in " + " ".join(map(str, mebibytes)) +
+                "; do n=$((n + 1)); dd if=/dev/zero of=out.$n bs=1M count=$m status=none & done; wait"]
+
+    def empty(self):
+        for name in self.place.iterdir():
+            name.unlink()
+
+    def test_the_default_is_as_good(self):
+        for _ in range(3):
+            told = self.report(self.writing(*[2] * 8), "--app", "equal")  # one file an OST
+            self.assertEqual((told["mode"], told["next_plan"], told["verdict"]), ("learn", None, "Lustre's default is as good"), told)
+            self.empty()
+        said = self.iez_run(self.writing(*[2] * 8), "--app", "equal").stderr
+        self.assertIn("next run: not placed: Lustre's default is as good", said)
+        self.assertIn("no plan: Lustre's default is as good", self.iez("app", "show", "equal").stdout)
+
+    def test_unequal_sizes_are_placed(self):
+        sizes = [6, 1, 5, 1, 4, 1, 3, 1, 2, 2, 1, 1, 6, 1, 5, 1]
+        first = self.report(self.writing(*sizes), "--app", "unequal")
+        self.assertTrue(first["next_plan"], first)
+        self.assertIn("of the default's time", first["verdict"])
+        self.empty()
+        second = self.report(self.writing(*sizes), "--app", "unequal")
+        self.assertEqual((second["mode"], second["created"], second["predicted"], second["placed"]), ("place", 16, 16, 16), second)
+        self.assertIsNotNone(second["write_ratio"], second)
+        self.assertIn("the default", second["gain"])
+        history = json.loads(self.iez("app", "show", "unequal", "--json").stdout)["history"]
+        self.assertEqual((history["whole"]["by_default"], history["whole"]["placed"]), (1, 1), history)
+
+    def test_small_files_are_left_to_lustre(self):
+        told = self.report(["sh", "-c", "for i in $(seq 40); do head -c 4096 /dev/zero > small.$i; done"], "--app", "small")
+        self.assertEqual((told["next_plan"], told["files"]), (None, 40), told)
+        self.assertIn("40 below 1.00 MiB", told["verdict"])
+
+    def test_written_over_in_place_and_replaced(self):
+        sizes = [6, 1, 5, 1, 4, 1, 3, 1, 2, 2, 1, 1, 6, 1, 5, 1]
+        over = self.writing(*sizes)
+        over[2] = over[2].replace("bs=1M", "conv=notrunc bs=1M")
+        self.report(over, "--app", "over")
+        second = self.report(over, "--app", "over")  # planned, but all of them are there
+        self.assertEqual((second["placed"], second["existing"], second["next_plan"]), (0, 16, None), second)
+        self.assertIn("iez run --replace", second["verdict"])
+        third = self.report(over, "--app", "over", "--replace")
+        self.assertEqual((third["mode"], third["created"], third["placed"]), ("place", 16, 16), third)
+        self.assertEqual(sorted(name.name for name in self.place.iterdir()), sorted(f"out.{i}" for i in range(1, 17)))
+        failing = [*over[:2], over[2] + "; rm out.2; exit 3"]
+        failed = self.report(failing, "--app", "over", "--replace", check=False)
+        self.assertEqual(sorted(name.name for name in self.place.iterdir() if not name.name.startswith(".")),
+                         sorted(f"out.{i}" for i in range(1, 17)))  # what the run did not leave is put back
+        self.assertTrue(any("old contents are kept in" in note for note in failed["notes"]), failed)
+
+    def test_a_count_that_grows_is_learnt_again(self):
+        """Twice 5 files, then 20, six times: traced again, then placed."""
+        write = ["sh", "-c", "for i in $(seq $0); do dd if=/dev/zero of=ckpt.$i bs=1M count=$((1 + i % 3)) status=none & done; wait"]
+        modes = []
+        self.environment["IEZ_PLACE_WHEN"] = "always"
+        for count in (5, 5, 20, 20, 20, 20):
+            told = self.report([*write, count], "--app", "growing")
+            modes.append((told["mode"], told["given_up"], told["placed"]))
+            self.empty()
+        self.assertEqual(modes, [("learn", False, 0), ("place", False, 5), ("place", True, 5), ("learn", False, 0),
+                                 ("place", False, 20), ("place", False, 20)])
+
+    def test_another_number_of_ranks_is_planned_before_the_run(self):
+        if not shutil.which("mpirun.openmpi") or not shutil.which("mpicc.openmpi"):
+            self.skipTest("Open MPI is not here")
+        program = self.state / "file_per_rank"
+        source = self.state / "file_per_rank.c"
+        source.write_text("""#include <fcntl.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <unistd.h>
+static char data[1 << 20];
+int main(int argc, char** argv) {
+  int rank = 0;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  char name[64];
+  snprintf(name, sizeof name, "rank.%d", rank);
+  int fd = open(name, O_CREAT | O_WRONLY | O_TRUNC, 0644);
+  for (int i = 0; i < 2; ++i) if (write(fd, data, sizeof data) != sizeof data) return 1;
+  close(fd);
+  MPI_Finalize();
+  return 0;
+}
+""", encoding="utf-8")
+        run(["mpicc.openmpi", "-O1", source, "-o", program])
+        self.environment["IEZ_PLACE_WHEN"] = "always"
+        self.report(["mpirun.openmpi", "-n", "3", program], "--app", "ranks")
+        self.empty()
+        more = self.report(["mpirun.openmpi", "-n", "6", program], "--app", "ranks")
+        self.assertEqual((more["mode"], more["created"], more["predicted"], more["placed"]), ("place", 6, 6, 6), more)
+        self.assertTrue(any("planned anew: 6 ranks instead of 3" in note for note in more["notes"]), more)
 
 
 class Endings(RunCase):

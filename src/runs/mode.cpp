@@ -1,4 +1,4 @@
-#include "runs/phase.hpp"
+#include "runs/mode.hpp"
 
 #include <string_view>
 
@@ -8,25 +8,15 @@ namespace iez::runs {
 
 std::string misfit(const FitFacts& facts, const FitLimits& limits) {
   if (facts.files == 0) return "";
-  const double share = static_cast<double>(facts.unplanned) / static_cast<double>(facts.files);
-  if (share > limits.unplanned) {
-    return fmt::format("{} of {} files were not in the plan, more than {:.0f} %", facts.unplanned, facts.files,
-                       100 * limits.unplanned);
+  const double share = static_cast<double>(facts.unpredicted) / static_cast<double>(facts.files);
+  if (share > limits.unpredicted) {
+    return fmt::format("{} of {} files were not predicted, more than {:.0f} %", facts.unpredicted, facts.files,
+                       100 * limits.unpredicted);
   }
   if (facts.size_error && *facts.size_error > limits.size) {
     return fmt::format("sizes were off by {:.0f} % on average, more than {:.0f} %", 100 * *facts.size_error, 100 * limits.size);
   }
   return "";
-}
-
-Verdict judge(Phase phase, const RunEvent& event, const FitLimits& limits) {
-  if (phase == Phase::placing && event.placed && event.ended_well) {
-    if (std::string why = misfit(event.facts, limits); !why.empty()) {
-      return {.next = Phase::learning, .give_up = true, .why = std::move(why)};
-    }
-  }
-  if (event.plan_made) return {.next = Phase::placing, .give_up = false, .why = {}};
-  return {.next = phase, .give_up = false, .why = {}};
 }
 
 std::string_view to_string(Mode mode) {
@@ -48,7 +38,7 @@ ModeAnswer choose_mode(const ModeQuestion& question) {
   if (!question.folder) return {Mode::plain, "there is no folder for traces"};
   if (question.learn_only) return {Mode::learn, "asked to learn"};
   if (question.has_plan) return {Mode::place, "there is a plan"};
-  return {Mode::learn, "there is no plan yet"};
+  return {Mode::learn, question.no_plan.empty() ? "there is no plan yet" : question.no_plan};
 }
 
 }  // namespace iez::runs

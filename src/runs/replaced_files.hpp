@@ -1,0 +1,49 @@
+// Files that the coming run would write over in place, moved aside before it so that new ones are created - and placed.
+//
+// For `iez run --replace`. Each file is renamed within its directory, to ".NAME.iez-aside-ID". After a good run the old file is
+// removed where a new one was made; in every other case it is put back, unless there is a new one by then: then both stay, and a
+// note tells. What was moved is written down first, in a journal in the state folder, so that what a killed run left is put back
+// by the next one.
+//
+// Thread safety: none. Several processes may use one state folder.
+#pragma once
+
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.hpp"
+#include "input/byte_stream.hpp"
+
+namespace iez::runs {
+
+class ReplacedFiles {
+ public:
+  // folder: for journals, made if it is not there. names: absolute; those that are not there, or are no regular files of this
+  // user, are left alone.
+  [[nodiscard]] static Result<ReplacedFiles> move_aside(const std::string& folder, const std::string& id,
+                                                        std::span<const std::string> names);
+  ~ReplacedFiles();
+  ReplacedFiles(ReplacedFiles&& other) noexcept;
+  ReplacedFiles& operator=(ReplacedFiles&&) = delete;
+  ReplacedFiles(const ReplacedFiles&) = delete;
+  ReplacedFiles& operator=(const ReplacedFiles&) = delete;
+
+  std::size_t count() const { return moved_.size(); }
+
+  // Once, when the run is over. Gives notes: what could not be put back, and where it is.
+  std::vector<std::string> finish(bool good);
+
+ private:
+  ReplacedFiles() = default;
+
+  std::string journal_;
+  input::UniqueFd lock_;                                    // on the journal, as long as the run lives
+  std::vector<std::pair<std::string, std::string>> moved_;  // name, name aside
+};
+
+// Puts back what killed runs left. Gives notes.
+std::vector<std::string> put_back_leftovers(const std::string& folder);
+
+}  // namespace iez::runs

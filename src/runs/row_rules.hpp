@@ -1,0 +1,48 @@
+// Which files of a prediction are planned, and what they would get from Lustre otherwise.
+//
+// Left to Lustre are files that are small (a layout costs a round trip and gains nothing), that are written over in place (they
+// keep the OSTs they have), whose stripes somebody chose - a directory with a default of its own, or the program itself - and
+// those in directories with a default that is more than a plain one. All of these still take their turn among the others when
+// Lustre's own choice is simulated.
+//
+// The stripe count of a planned file is open where it would come from Lustre's built-in default, or from the site's where the
+// policy lets iez replace that; otherwise it is that default's.
+//
+// Thread safety: pure, but for what DirectoryDefaults asks.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "base/units.hpp"
+#include "runs/directory_defaults.hpp"
+#include "store/records.hpp"
+
+namespace iez::runs {
+
+struct RowRules {
+  Bytes least_file = Bytes::mib(1);
+  bool free_layout = false;           // the site's default may be replaced
+  bool override_directories = false;  // directories with a layout of their own are planned, too, with their stripe count
+  bool replace = false;               // files that exist are moved aside before the run
+};
+
+// Files that are left to Lustre, by reason.
+struct LeftAlone {
+  std::uint64_t small = 0;
+  std::uint64_t existing = 0;
+  std::uint64_t directory = 0;  // with a layout of its own, or not a plain one
+  std::uint64_t program = 0;    // chose the stripes itself
+
+  std::uint64_t all() const { return small + existing + directory + program; }
+};
+
+// Sets stripe_count, left_alone, default_stripes and default_stripe_size of all rows. `last`: files of the newest run.
+LeftAlone apply_rules(std::span<store::PredictionRow> rows, std::span<const store::FileRow> last, DirectoryDefaults& defaults,
+                      const RowRules& rules);
+
+// "400 files below 1 MiB, 3 written over in place"; empty: none.
+std::string left_alone_text(const LeftAlone& left, Bytes least_file);
+
+}  // namespace iez::runs

@@ -1,0 +1,90 @@
+#include "runs/row_rules.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <map>
+
+namespace iez::runs {
+namespace {
+
+store::PredictionRow row(std::string name, std::uint64_t mib) {
+  store::PredictionRow out;
+  out.name = std::move(name);
+  out.bytes = out.high = Bytes::mib(mib);
+  out.stripe_count = 3;  // as it was seen: says nothing
+  return out;
+}
+
+class Rules : public ::testing::Test {
+ protected:
+  LeftAlone apply(const RowRules& rules = {}) {
+    DirectoryDefaults defaults(mounts_, [this](const std::string& directory) -> Result<model::Layout> {
+      const auto found = set_.find(directory);
+      if (found != set_.end()) return found->second;
+      return fail_errno(ENODATA, directory);
+    });
+    return apply_rules(rows_, last_, defaults, rules);
+  }
+
+  std::vector<LayoutMount> mounts_{{.path = "/s", .file_system = "fs"}};
+  std::map<std::string, model::Layout> set_;
+  std::vector<store::PredictionRow> rows_{row("/s/a/f", 8)};
+  std::vector<store::FileRow> last_;
+};
+
+TEST_F(Rules, StripesAreChosenWhereNobodyHasSetThem) {
+  EXPECT_EQ(apply().all(), 0U);
+  EXPECT_EQ(rows_[0].stripe_count, 0U);
+  EXPECT_EQ(rows_[0].default_stripes, 1U);
+  EXPECT_FALSE(rows_[0].left_alone);
+}
+
+TEST_F(Rules, TheSitesDefaultIsKeptUnlessPolicyLetsIt) {
+  set_["/s"] = set_["/s/a"] = {.components = {{.stripe_size = Bytes::mib(2), .stripe_count = 4}}};
+  apply();
+  EXPECT_EQ(rows_[0].stripe_count, 4U);
+  EXPECT_EQ(rows_[0].stripe_size, Bytes::mib(2));
+  EXPECT_FALSE(rows_[0].left_alone);
+  apply({.free_layout = true});
+  EXPECT_EQ(rows_[0].stripe_count, 0U);
+  EXPECT_EQ(rows_[0].default_stripes, 4U);
+}
+
+TEST_F(Rules, ADirectorysOwnLayoutIsRespected) {
+  set_["/s/a"] = {.components = {{.stripe_size = Bytes::mib(1), .stripe_count = 8}}};
+  EXPECT_EQ(apply().directory, 1U);
+  EXPECT_TRUE(rows_[0].left_alone);
+  EXPECT_EQ(apply({.free_layout = true}).directory, 1U);
+  EXPECT_EQ(apply({.override_directories = true}).directory, 0U);
+  EXPECT_FALSE(rows_[0].left_alone);
+  EXPECT_EQ(rows_[0].stripe_count, 8U);
+}
+
+TEST_F(Rules, SmallFilesAreNotWorthARoundTrip) {
+  rows_.push_back(row("/s/a/small", 0));
+  rows_.back().files = 400;
+  const LeftAlone left = apply();
+  EXPECT_EQ(left.small, 400U);
+  EXPECT_FALSE(rows_[0].left_alone);
+  EXPECT_TRUE(rows_[1].left_alone);
+  EXPECT_EQ(left_alone_text(left, Bytes::mib(1)), "400 below 1.00 MiB");
+}
+
+TEST_F(Rules, WhatIsWrittenOverInPlaceKeepsItsTargets) {
+  last_.push_back({.name = "/s/a/f", .written = Bytes::mib(8), .created = false});
+  EXPECT_EQ(apply().existing, 1U);
+  EXPECT_TRUE(rows_[0].left_alone);
+  EXPECT_EQ(apply({.replace = true}).existing, 0U);
+  last_[0].created = true;
+  EXPECT_EQ(apply().existing, 0U);
+}
+
+TEST_F(Rules, WhatTheProgramChoosesIsItsOwn) {
+  last_.push_back({.name = "/s/a/tmp", .renamed = "/s/a/f", .written = Bytes::mib(8), .created = true, .own_layout = true});
+  EXPECT_EQ(apply().program, 1U);
+  EXPECT_TRUE(rows_[0].left_alone);
+}
+
+}  // namespace
+}  // namespace iez::runs
