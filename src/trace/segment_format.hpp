@@ -171,28 +171,28 @@ static_assert(sizeof(SizeSlot) == 256 && offsetof(SizeSlot, before) == 8 && offs
 
 inline constexpr std::uint32_t kFlagOwnLayout = 1;  // the program chose the stripes itself
 
-// Of one file: since start, kNoTime where not known. Committed with no time, then updated in place.
+// Of one file: since start, kNoTime where not known. Committed with no time, then updated in place. All of it is in one line of
+// the cache.
 struct Times {
+  std::uint32_t type;  // that of the slot is the one of its first
   std::uint32_t file;  // number of the FILE slot, plus 1; 0: of none
-  std::uint32_t flags;
   std::int64_t first_write_ns;
   std::int64_t last_write_ns;
   std::int64_t first_read_ns;
   std::int64_t last_read_ns;
-  std::int64_t opened_ns;   // when an open succeeded last: then the file was there
+  std::int64_t opened_ns;   // when it was opened or renamed last: then the file was there
   std::int64_t removed_ns;  // when its name was taken away last, or given to another file
+  std::uint32_t flags;
+  std::uint32_t reserved;
 };
-static_assert(sizeof(Times) == 56 && offsetof(Times, first_write_ns) == 8 && offsetof(Times, opened_ns) == 40 &&
-              offsetof(Times, removed_ns) == 48);
+static_assert(sizeof(Times) == 64 && offsetof(Times, first_write_ns) == 8 && offsetof(Times, opened_ns) == 40 &&
+              offsetof(Times, removed_ns) == 48 && offsetof(Times, flags) == 56);
 
-// A record a process makes for every file should be small: four share a slot. In merged runs it stands before its files.
+// Four files share a slot. In merged runs it stands before them.
 struct TimesSlot {
-  std::uint32_t type;
-  std::uint32_t reserved[3];
   Times times[kTimesRoom];
-  std::uint8_t rest[16];
 };
-static_assert(sizeof(TimesSlot) == 256 && offsetof(TimesSlot, times) == 16);
+static_assert(sizeof(TimesSlot) == 256);
 
 constexpr std::uint32_t times_number(std::uint32_t slot, std::uint32_t entry) {
   return slot * static_cast<std::uint32_t>(kTimesRoom) + entry;

@@ -346,7 +346,7 @@ Result<std::string_view> SegmentReader::read_times(std::uint64_t slot, const abi
   IEZ_TRY(const abi::Slot found, slot_at(at));
   const auto block = as<abi::TimesSlot>(found);
   const abi::Times& times = block.times[(file.times - 1) % abi::kTimesRoom];
-  if (block.type != abi::kTypeTimes || times.file != slot + 1) return "its times are not where they should be";
+  if (block.times[0].type != abi::kTypeTimes || times.file != slot + 1) return "its times are not where they should be";
   set_times(times);
   return "";
 }

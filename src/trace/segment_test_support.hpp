@@ -115,18 +115,20 @@ class Arena {
     header_.checksum = abi::header_checksum(header_);
     if (times_count_ % abi::kTimesRoom == 0) {
       times_slot_ = abi::claim_slots(header_, 1);
-      abi::commit_slot(slot_as<abi::TimesSlot>(times_slot_).type, abi::kTypeTimes);
+      abi::commit_slot(slot(times_slot_).type, abi::kTypeTimes);
     }
     const auto entry = static_cast<std::uint32_t>(times_count_++ % abi::kTimesRoom);
     abi::Times& times = slot_as<abi::TimesSlot>(times_slot_).times[entry];
-    times = {.file = file + 1,
-             .flags = 0,
+    times = {.type = abi::kTypeTimes,
+             .file = file + 1,
              .first_write_ns = abi::kNoTime,
              .last_write_ns = abi::kNoTime,
              .first_read_ns = abi::kNoTime,
              .last_read_ns = abi::kNoTime,
              .opened_ns = abi::kNoTime,
-             .removed_ns = abi::kNoTime};
+             .removed_ns = abi::kNoTime,
+             .flags = 0,
+             .reserved = 0};
     slot_as<abi::FileSlot>(file).times = abi::times_number(times_slot_, entry) + 1;
     return times;
   }

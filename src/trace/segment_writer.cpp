@@ -227,14 +227,16 @@ Result<std::uint32_t> SegmentWriter::add(const TracedFile& file) {
 
 Result<std::uint32_t> SegmentWriter::add_times(const TracedFile& file) {
   const auto since = [this](const std::optional<std::int64_t>& time) { return time ? since_start(*time) : abi::kNoTime; };
-  const abi::Times times{.file = 0,
-                         .flags = file.own_layout ? abi::kFlagOwnLayout : 0,
+  const abi::Times times{.type = abi::kTypeTimes,
+                         .file = 0,
                          .first_write_ns = since(file.first_write_ns),
                          .last_write_ns = since(file.last_write_ns),
                          .first_read_ns = since(file.first_read_ns),
                          .last_read_ns = since(file.last_read_ns),
                          .opened_ns = since(file.opened_ns),
-                         .removed_ns = since(file.removed_ns)};
+                         .removed_ns = since(file.removed_ns),
+                         .flags = file.own_layout ? abi::kFlagOwnLayout : 0,
+                         .reserved = 0};
   const bool known = std::ranges::any_of(
       std::array{times.first_write_ns, times.last_write_ns, times.first_read_ns, times.last_read_ns, times.opened_ns,
                  times.removed_ns},
@@ -252,7 +254,6 @@ Result<std::uint32_t> SegmentWriter::add_times(const TracedFile& file) {
 }
 
 Result<void> SegmentWriter::put_times() {
-  times_.type = abi::kTypeTimes;
   const abi::TimesSlot full = std::exchange(times_, {});
   times_count_ = 0;
   const std::uint64_t offset = sizeof(abi::Header) + std::uint64_t{times_slot_} * kSlotSize;
