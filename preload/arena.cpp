@@ -115,6 +115,8 @@ void Arena::start_process() {
   ++generation_;
   pid_ = sys_getpid();
   process_start_ns_ = clock_ns(CLOCK_REALTIME);
+  process_start_monotonic_ = clock_ns(CLOCK_MONOTONIC);
+  times_ = 0;
   __atomic_store_n(&state_, kNone, __ATOMIC_RELEASE);
 }
 
@@ -208,8 +210,9 @@ void Arena::fill_header() {
   header.pid = static_cast<std::uint32_t>(pid_);
   header.parent_pid = static_cast<std::uint32_t>(::syscall(SYS_getppid));
   header.processes = 1;
-  header.start_ns = clock_ns(CLOCK_REALTIME);
-  header.start_monotonic = clock_ns(CLOCK_MONOTONIC);
+  // Of the process, not of its first record: ranks of one program are started together, which tells the clocks of hosts apart.
+  header.start_ns = process_start_ns_;
+  header.start_monotonic = process_start_monotonic_;
   start_monotonic_ = header.start_monotonic;
   utsname system{};
   if (::uname(&system) == 0) Text(header.host, sizeof(header.host)) << system.nodename;
@@ -253,8 +256,32 @@ std::uint32_t Arena::claim(std::uint32_t count) {
   }
 }
 
+std::uint32_t Arena::claim_times() {
+  std::uint64_t seen = __atomic_load_n(&times_, __ATOMIC_RELAXED);
+  for (;;) {
+    const auto taken = static_cast<std::uint32_t>(seen & 0xFF);
+    if (seen != 0 && taken < abi::kTimesRoom) {
+      if (!__atomic_compare_exchange_n(&times_, &seen, seen + 1, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) continue;
+      return abi::times_number(static_cast<std::uint32_t>(seen >> 8U) - 1, taken) + 1;
+    }
+    const std::uint32_t number = claim(1);
+    if (number == abi::kNoSlot) return 0;
+    auto& block = slot<abi::TimesSlot>(number);
+    for (abi::Times& times : block.times) {
+      times.first_write_ns = times.last_write_ns = times.first_read_ns = times.last_read_ns = abi::kNoTime;
+      times.opened_ns = times.removed_ns = abi::kNoTime;
+    }
+    for (std::size_t i = abi::kTimesRoom; i-- > 0;) abi::commit_slot(block.times[i].type, abi::kTypeTimes);
+    const std::uint64_t fresh = (std::uint64_t{number} + 1) << 8U | 1;
+    if (__atomic_compare_exchange_n(&times_, &seen, fresh, false, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE)) {
+      return abi::times_number(number, 0) + 1;
+    }
+    abi::commit_slot(block.times[0].type, abi::kTypeSkip);  // another thread was faster
+  }
+}
+
 std::uint32_t Arena::claim_for_calls() {
-  if (__atomic_load_n(&header_->slots_used, __ATOMIC_RELAXED) < capacity_ / 4 * 3) return claim(1);
+  if (has_room_for_more()) return claim(1);
   add(header_->dropped, 1);
   return abi::kNoSlot;
 }

@@ -41,7 +41,13 @@ class Arena {
   // As abi::claim_slots(); grows the file if need be.
   std::uint32_t claim(std::uint32_t count);
 
-  // One slot for single calls. They leave the last quarter to files: a record of a file tells more than six calls.
+  // Room for the times of one file, with none known: its number plus 1, or 0.
+  std::uint32_t claim_times();
+
+  // Whether what tells less than a record of a file may still take a slot: the last quarter is left to files.
+  bool has_room_for_more() const { return __atomic_load_n(&header_->slots_used, __ATOMIC_RELAXED) < capacity_ / 4 * 3; }
+
+  // One slot for single calls: a record of a file tells more than six of them.
   std::uint32_t claim_for_calls();
 
   abi::Header& header() { return *header_; }
@@ -49,6 +55,8 @@ class Arena {
   T& slot(std::uint32_t number) {
     return *reinterpret_cast<T*>(slots_ + number);
   }
+  // By its number.
+  abi::Times& times(std::uint32_t number) { return reinterpret_cast<abi::Times*>(slots_)[number]; }
   // Of the names: open addressing, kIndexSize words that were 0 at first. Private memory.
   std::uint64_t* index() { return index_; }
 
@@ -85,6 +93,8 @@ class Arena {
   std::uint64_t* index_ = nullptr;
   std::uint64_t capacity_ = 0;
   std::uint64_t allocated_ = 0;  // slots that the file has room for
+  std::uint64_t times_ = 0;      // the slot with room for times, plus 1, and in the last byte how much of it is taken; 0: none
+  std::int64_t process_start_monotonic_ = 0;
   std::int64_t start_monotonic_ = 0;
   char path_[PATH_MAX] = {};
 };

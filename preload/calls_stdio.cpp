@@ -49,7 +49,13 @@ void count_stream(Descriptor& descriptor, FILE* stream, std::uint64_t from, std:
   add(to.sequential, calls - 1);
   __atomic_store_n(&to.last_end, from + bytes, __ATOMIC_RELAXED);
   if (writing) raise_to(file.end, from + bytes);
-  touch(file);
+  // The buffer began to fill after the last time that the file was looked at.
+  const std::int64_t start = __atomic_load_n(&file.last_ns, __ATOMIC_RELAXED) - arena.since_start(0);
+  if (writing) {
+    touch_write(file, start);
+  } else {
+    touch_read(file, start);
+  }
   __atomic_store_n(&descriptor.position, from + bytes, __ATOMIC_RELAXED);
 }
 

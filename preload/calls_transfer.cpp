@@ -15,13 +15,13 @@ std::int64_t offset_or_position(off_t offset) { return offset == -1 ? kAtPositio
 
 }  // namespace
 
-#define IEZ_INTERPOSE_TRANSFER(name, parameters, arguments, record, fd, offset) \
-  IEZ_INTERPOSE(ssize_t, name, parameters) {                                    \
-    if (IEZ_LIKELY(!active.tracing)) return next.name arguments;                \
-    const std::int64_t start = call_start();                                    \
-    const ssize_t done = next.name arguments;                                   \
-    record(fd, done, offset, start);                                            \
-    return done;                                                                \
+#define IEZ_INTERPOSE_TRANSFER(name, parameters, arguments, record, fd, offset)                       \
+  IEZ_INTERPOSE(ssize_t, name, parameters) {                                                          \
+    if (IEZ_LIKELY(!active.tracing)) return next.name arguments;                                      \
+    const std::int64_t start = transfer_start(fd, &(record) == &record_write ? kHasWritten : kHasRead); \
+    const ssize_t done = next.name arguments;                                                         \
+    record(fd, done, offset, start);                                                                  \
+    return done;                                                                                      \
   }
 
 IEZ_INTERPOSE_TRANSFER(write, (int fd, const void* from, std::size_t size), (fd, from, size), record_write, fd, kAtPosition)
@@ -67,11 +67,12 @@ IEZ_INTERPOSE_SEEK(lseek64)
 #define IEZ_INTERPOSE_SENDFILE(name)                                              \
   IEZ_INTERPOSE(ssize_t, name, (int to, int from, off_t* at, std::size_t size)) { \
     if (IEZ_LIKELY(!active.tracing)) return next.name(to, from, at, size);        \
-    const std::int64_t start = call_start();                                      \
+    const std::int64_t start = transfer_start(from, kHasRead);                    \
+    const std::int64_t write_start = transfer_start(to, kHasWritten);             \
     const ssize_t done = next.name(to, from, at, size);                           \
     if (done > 0) {                                                               \
       record_read(from, done, began_at(at, done), start);                         \
-      record_write(to, done, kAtPosition, start);                                 \
+      record_write(to, done, kAtPosition, write_start);                           \
     }                                                                             \
     return done;                                                                  \
   }
@@ -81,11 +82,12 @@ IEZ_INTERPOSE_SENDFILE(sendfile64)
 #define IEZ_INTERPOSE_COPY(name)                                                                                     \
   IEZ_INTERPOSE(ssize_t, name, (int from, off_t* from_at, int to, off_t* to_at, std::size_t size, unsigned flags)) { \
     if (IEZ_LIKELY(!active.tracing)) return next.name(from, from_at, to, to_at, size, flags);                        \
-    const std::int64_t start = call_start();                                                                         \
+    const std::int64_t start = transfer_start(from, kHasRead);                                                       \
+    const std::int64_t write_start = transfer_start(to, kHasWritten);                                                \
     const ssize_t done = next.name(from, from_at, to, to_at, size, flags);                                           \
     if (done > 0) {                                                                                                  \
       record_read(from, done, began_at(from_at, done), start);                                                       \
-      record_write(to, done, began_at(to_at, done), start);                                                          \
+      record_write(to, done, began_at(to_at, done), write_start);                                                    \
     }                                                                                                                \
     return done;                                                                                                     \
   }
@@ -109,13 +111,13 @@ IEZ_INTERPOSE_AIO(aio_return64)
 // ---- Formatted, on a descriptor --------------------------------------------------------------------------------------------
 
 IEZ_INTERPOSE(int, vdprintf, (int fd, const char* format, va_list arguments)) {
-  const std::int64_t start = active.tracing ? call_start() : 0;
+  const std::int64_t start = active.tracing ? transfer_start(fd, kHasWritten) : 0;
   const int done = next.vdprintf(fd, format, arguments);
   if (active.tracing) record_write(fd, done, kAtPosition, start);
   return done;
 }
 IEZ_INTERPOSE(int, __vdprintf_chk, (int fd, int check, const char* format, va_list arguments)) {
-  const std::int64_t start = active.tracing ? call_start() : 0;
+  const std::int64_t start = active.tracing ? transfer_start(fd, kHasWritten) : 0;
   const int done = next.__vdprintf_chk(fd, check, format, arguments);
   if (active.tracing) record_write(fd, done, kAtPosition, start);
   return done;

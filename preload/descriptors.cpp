@@ -16,6 +16,7 @@ void publish(int fd, std::uint32_t record) {
   int seen = __atomic_load_n(&highest, __ATOMIC_RELAXED);
   while (seen < fd && !__atomic_compare_exchange_n(&highest, &seen, fd, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
   }
+  if (record == kIgnored) __atomic_store_n(&descriptors[fd].flags, kHasBoth, __ATOMIC_RELAXED);  // nobody asks when
   __atomic_store_n(&descriptors[fd].record, record, __ATOMIC_RELEASE);
 }
 
@@ -23,6 +24,7 @@ void forget(int fd) {
   Descriptor& descriptor = descriptors[fd];
   __atomic_store_n(&descriptor.record, kUnknown, __ATOMIC_RELEASE);
   __atomic_store_n(&descriptor.stream, nullptr, __ATOMIC_RELAXED);
+  __atomic_store_n(&descriptor.flags, 0, __ATOMIC_RELAXED);
 }
 
 int highest_descriptor() { return __atomic_load_n(&highest, __ATOMIC_RELAXED); }

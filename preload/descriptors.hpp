@@ -22,6 +22,9 @@ inline constexpr std::uint32_t kFirstRecord = 2;
 
 inline constexpr std::uint32_t kWritable = 1;
 inline constexpr std::uint32_t kAppends = 2;
+inline constexpr std::uint32_t kHasWritten = 4;  // by this descriptor, since it is known
+inline constexpr std::uint32_t kHasRead = 8;
+inline constexpr std::uint32_t kHasBoth = kHasWritten | kHasRead;
 
 struct alignas(64) Descriptor {
   std::uint32_t record;  // stored last

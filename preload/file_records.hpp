@@ -14,6 +14,16 @@ std::uint32_t file_record(const char* name, std::size_t size);
 // abi::kNoSlot if there is none. REQUIRES: arena.ready().
 std::uint32_t find_file_record(const char* name, std::size_t size);
 
+// The file that was renamed to this name, and still has it as far as this process knows; abi::kNoSlot if there is none.
+// REQUIRES: arena.ready().
+std::uint32_t find_renamed_record(const char* name, std::size_t size);
+
+// Whether the file of the slot has another name now than that of its record: it was renamed after it was opened last.
+bool is_renamed(std::uint32_t file);
+
+// Its name was taken away, or given to another file. now: since the start.
+void record_removed(std::uint32_t file, std::int64_t now);
+
 // The file of the slot is now called so.
 void record_rename(std::uint32_t file, const char* name, std::size_t size);
 

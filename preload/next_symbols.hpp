@@ -148,6 +148,13 @@ class Next<R(Arguments...)> {
   X(int, rename, (const char*, const char*))                                                                        \
   X(int, renameat, (int, const char*, int, const char*))                                                            \
   X(int, linkat, (int, const char*, int, const char*, int))                                                         \
+  X(int, unlink, (const char*))                                                                                     \
+  X(int, unlinkat, (int, const char*, int))                                                                         \
+  X(int, remove, (const char*))                                                                                     \
+  X(int, setxattr, (const char*, const char*, const void*, std::size_t, int))                                       \
+  X(int, lsetxattr, (const char*, const char*, const void*, std::size_t, int))                                      \
+  X(int, fsetxattr, (int, const char*, const void*, std::size_t, int))                                              \
+  X(int, ioctl, (int, unsigned long, void*))                                                                        \
   X(int, execve, (const char*, char* const*, char* const*))                                                         \
   X(int, execv, (const char*, char* const*))                                                                        \
   X(int, execvp, (const char*, char* const*))                                                                       \

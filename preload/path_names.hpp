@@ -1,7 +1,12 @@
-// The absolute name of a file, as the program said it: made absolute by the working directory or the dirfd, with "//", "." and
-// ".." taken out as text. Symbolic links are not followed: plans and traces know files by the names that programs use.
+// The absolute name of a file: that of its directory without symbolic links, and the last part as the program said it. Plans and
+// traces know files by these names, whichever way a program takes to them.
 //
-// Thread safety: any thread; async-signal-safe. errno is changed.
+// What a directory is really called is asked for once (three system calls), and kept in a small table of the process by what the
+// program called it. It is believed for a second, or until this process renames or removes a directory or link that is in the
+// table: so who makes a link point elsewhere is seen a second later at most. A directory that cannot be asked (there is none, or
+// no descriptor is left) has the name that the program said, with "//", "." and ".." taken out as text.
+//
+// Thread safety: any thread; async-signal-safe, lock-free. errno is changed.
 #pragma once
 
 #include <cstddef>
@@ -16,11 +21,23 @@ struct Name {
   char text[kNameRoom + 1];  // ends with a zero
 };
 
-// path: not empty. False if there is no such name, or it is too long.
+// path: not empty. False if there is no such name, or it is too long. The last part is not followed if it is a link.
 bool absolute_name(int dirfd, const char* path, Name& name);
+
+// As text: no link is followed, and nothing is asked but the working directory.
+bool absolute_text(int dirfd, const char* path, Name& name);
 
 // What the system calls the file of a descriptor: for those that came from a parent, an exec or a raw system call.
 bool name_of_descriptor(int fd, Name& name);
+
+// The name may be another directory from now on: if it is one in the table, that is emptied.
+void forget_directory(const Name& name);
+
+// In a new process.
+void forget_all_directories();
+
+// Adds what directories of a list such as "/scratch:/work/x" are really called, as long as there is room.
+void add_real_names(char* list, std::size_t room);
 
 // The directory part: "/" at least.
 std::size_t directory_size(const Name& name);

@@ -1,7 +1,6 @@
 #include "placing.hpp"
 
 #include <pthread.h>
-#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/vfs.h>
 #include <sys/xattr.h>
@@ -130,15 +129,16 @@ const lustre::LayoutCalls& layout_calls() {
   static constexpr lustre::LayoutCalls kCalls = {
       .openat = [](int dirfd, const char* path, int flags, mode_t mode) { return next.openat(dirfd, path, flags, mode); },
       .close = [](int fd) { return next.close(fd); },
-      .ioctl = [](int fd, unsigned long request, const void* argument) { return ::ioctl(fd, request, argument); },
+      .ioctl = [](int fd, unsigned long request,
+                  const void* argument) { return next.ioctl(fd, request, const_cast<void*>(argument)); },  // NOLINT
       .getfl = [](int fd) { return next.fcntl(fd, F_GETFL, nullptr); },
       .setfl = [](int fd, int flags) { return static_cast<int>(::syscall(SYS_fcntl, fd, F_SETFL, flags)); },
       .mknodat = [](int dirfd, const char* path, mode_t mode) { return ::mknodat(dirfd, path, mode, 0); },
-      .unlinkat = [](int dirfd, const char* path) { return ::unlinkat(dirfd, path, 0); },
+      .unlinkat = [](int dirfd, const char* path) { return next.unlinkat(dirfd, path, 0); },
       .fsetxattr = [](int fd, const char* name, const void* value,
-                      std::size_t size) { return ::fsetxattr(fd, name, value, size, 0); },
+                      std::size_t size) { return next.fsetxattr(fd, name, value, size, 0); },
       .setxattr = [](const char* path, const char* name, const void* value,
-                     std::size_t size) { return ::setxattr(path, name, value, size, 0); },
+                     std::size_t size) { return next.setxattr(path, name, value, size, 0); },
       .getxattr = [](const char* path, const char* name, void* value,
                      std::size_t size) { return ::getxattr(path, name, value, size); },
       .fstatfs = [](int fd, struct statfs* answer) { return ::fstatfs(fd, answer); },

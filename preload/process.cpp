@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "interpose.hpp"
+#include "path_names.hpp"
 #include "placing.hpp"
 #include "ranks.hpp"
 #include "settings.hpp"
@@ -22,6 +23,7 @@ namespace {
 void begin_child() {
   arena.start_process();
   forget_all_descriptors();
+  forget_all_directories();
 }
 
 [[gnu::constructor]] void begin_process(int /*argc*/, char** /*argv*/, char** environment) {

@@ -1,8 +1,10 @@
 #include "recorder.hpp"
 
 #include <cstring>
+#include <initializer_list>
 
 #include "file_records.hpp"
+#include "lustre/layout_abi.hpp"
 #include "scratch.hpp"
 #include "settings.hpp"
 
@@ -58,6 +60,37 @@ void begin_descriptor(Descriptor& descriptor, int flags, std::uint64_t position,
   descriptor.pending = 0;
 }
 
+// The records of the file that has a name now: of those it was opened by, and those that it was given. Both, where it was renamed
+// to the name and then opened by it.
+struct Holders {
+  std::uint32_t opened = abi::kNoSlot;
+  std::uint32_t renamed = abi::kNoSlot;
+};
+
+Holders holders_of(const Name& name) {
+  Holders holders{.opened = find_file_record(name.text, name.size), .renamed = find_renamed_record(name.text, name.size)};
+  if (holders.opened != abi::kNoSlot && is_renamed(holders.opened)) holders.opened = abi::kNoSlot;
+  return holders;
+}
+
+void set_own_layout(const abi::FileSlot& file) {
+  if (abi::Times* const times = times_of(file); times != nullptr) {
+    __atomic_fetch_or(&times->flags, abi::kFlagOwnLayout, __ATOMIC_RELAXED);
+  }
+}
+
+// The name of what was opened, where the last part of its name may be a symbolic link. One question for a name that is new to
+// this process: files that were opened before have a record.
+const Name& behind_link(int fd, int flags, ScratchBlock& scratch) {
+  const bool wanted = asked_for(scratch.name) || (settings.only[0] != '\0' && (flags & O_ACCMODE) != O_RDONLY);
+  if (!wanted || (arena.ready() && find_file_record(scratch.name.text, scratch.name.size) != abi::kNoSlot)) return scratch.name;
+  if (!name_of_descriptor(fd, scratch.other_name)) return scratch.name;
+  const bool same = scratch.name.size == scratch.other_name.size &&
+                    std::memcmp(scratch.name.text, scratch.other_name.text, scratch.name.size) == 0;
+  char target;
+  return same || sys_readlink(scratch.name.text, &target, 1) < 0 ? scratch.name : scratch.other_name;
+}
+
 std::uint32_t record_by_name(const Name& name) {
   if (!asked_for(name)) return kIgnored;
   if (!arena.begin()) return arena.failed() ? kIgnored : kUnknown;
@@ -99,10 +132,16 @@ void record_open(int fd, int dirfd, const char* path, int flags, Created created
   if (!scratch || !(unnamed ? name_of_descriptor(fd, scratch->name) : absolute_name(dirfd, path, scratch->name))) {
     return publish(fd, kIgnored);
   }
-  const std::uint32_t record = record_by_name(scratch->name);
+  const bool may_be_link = !unnamed && created != Created::yes && (flags & (O_EXCL | O_NOFOLLOW)) == 0;
+  const Name& name = may_be_link ? behind_link(fd, flags, *scratch) : scratch->name;
+  const std::uint32_t record = record_by_name(name);
   if (record < kFirstRecord) return publish(fd, record);
   auto& file = arena.slot<abi::FileSlot>(record - kFirstRecord);
   add(file.opens, 1);
+  if (abi::Times* const times = times_of(file); times != nullptr) {
+    __atomic_store_n(&times->opened_ns, arena.since_start(clock_ns(CLOCK_MONOTONIC)), __ATOMIC_RELAXED);
+  }
+  if ((flags & O_CREAT) != 0 && (flags & lustre::abi::kOpenDelayCreate) == lustre::abi::kOpenDelayCreate) set_own_layout(file);
   if (created == Created::yes || (created == Created::perhaps && just_born(about))) add(file.creates, 1);
   begin_descriptor(*descriptor, flags, (flags & O_APPEND) != 0 ? about.size : 0, about.size);
   publish(fd, record);
@@ -165,14 +204,63 @@ void record_duplicate(int from, int to) {
   copy_descriptor(from, to);
 }
 
-void record_rename(int old_dirfd, const char* old_path, int new_dirfd, const char* new_path) {
+void record_rename(int old_dirfd, const char* old_path, int new_dirfd, const char* new_path, bool exchanged) {
   const ErrnoGuard keep;
-  if (!arena.ready() || !arena.in_own_process()) return;
+  if (!arena.in_own_process()) return;
   const Scratch scratch;
   if (!scratch || !absolute_name(old_dirfd, old_path, scratch->name) || !absolute_name(new_dirfd, new_path, scratch->other_name))
     return;
-  const std::uint32_t file = find_file_record(scratch->name.text, scratch->name.size);
-  if (file != abi::kNoSlot) record_rename(file, scratch->other_name.text, scratch->other_name.size);
+  const Name& from = scratch->name;
+  const Name& to = scratch->other_name;
+  forget_directory(from);
+  forget_directory(to);
+  if (!arena.ready() || (from.size == to.size && std::memcmp(from.text, to.text, to.size) == 0)) return;
+  const Holders moved = holders_of(from);
+  const Holders replaced = exchanged ? Holders{} : holders_of(to);
+  const std::int64_t now = arena.since_start(clock_ns(CLOCK_MONOTONIC));
+  for (const std::uint32_t file : {replaced.opened, replaced.renamed}) {
+    if (file != abi::kNoSlot && file != moved.opened && file != moved.renamed) record_removed(file, now);
+  }
+  for (const std::uint32_t file : {moved.opened, moved.renamed}) {
+    if (file != abi::kNoSlot) record_rename(file, to.text, to.size);
+  }
+}
+
+// Also of a file that another process wrote: the merge of both says that it is gone.
+void record_removal(int dirfd, const char* path) {
+  const ErrnoGuard keep;
+  if (!arena.in_own_process()) return;
+  const Scratch scratch;
+  if (!scratch || !absolute_name(dirfd, path, scratch->name)) return;
+  forget_directory(scratch->name);
+  if (!asked_for(scratch->name) || !arena.begin()) return;
+  const Name& name = scratch->name;
+  Holders gone = holders_of(name);
+  const bool unknown = gone.renamed == abi::kNoSlot && find_file_record(name.text, name.size) == abi::kNoSlot;
+  if (unknown && arena.has_room_for_more()) gone.opened = file_record(name.text, name.size);
+  const std::int64_t now = arena.since_start(clock_ns(CLOCK_MONOTONIC));
+  for (const std::uint32_t file : {gone.opened, gone.renamed}) {
+    if (file != abi::kNoSlot) record_removed(file, now);
+  }
+}
+
+void record_own_layout(int fd) {
+  const ErrnoGuard keep;
+  Descriptor* const descriptor = descriptor_of(fd);
+  if (descriptor == nullptr || !arena.in_own_process()) return;
+  const std::uint32_t record = record_for_use(fd, descriptor, 0);
+  if (record >= kFirstRecord) set_own_layout(arena.slot<abi::FileSlot>(record - kFirstRecord));
+}
+
+void record_own_layout(const char* path) {
+  const ErrnoGuard keep;
+  struct statx about;
+  constexpr int kHow = AT_SYMLINK_NOFOLLOW | AT_STATX_DONT_SYNC;
+  if (!arena.in_own_process() || ::syscall(SYS_statx, AT_FDCWD, path, kHow, STATX_TYPE, &about) != 0) return;
+  const Scratch scratch;
+  if (!S_ISREG(about.stx_mode) || !scratch || !absolute_name(AT_FDCWD, path, scratch->name)) return;
+  const std::uint32_t record = record_by_name(scratch->name);
+  if (record >= kFirstRecord) set_own_layout(arena.slot<abi::FileSlot>(record - kFirstRecord));
 }
 
 // A file without a name (O_TMPFILE) gets one: linkat(fd, "", ...), or of "/proc/self/fd/N".

@@ -35,7 +35,16 @@ void record_all_closed();  // forgets none
 // Before dup2() takes the place of `to`, and after any call that made a duplicate.
 void record_duplicate(int from, int to);
 
-void record_rename(int old_dirfd, const char* old_path, int new_dirfd, const char* new_path);
+// `exchanged`: both names live on.
+void record_rename(int old_dirfd, const char* old_path, int new_dirfd, const char* new_path, bool exchanged);
+
+// After a name was taken away.
+void record_removal(int dirfd, const char* path);
+
+// The program sets the stripes of a file itself.
+void record_own_layout(int fd);
+void record_own_layout(const char* path);
+
 void record_link(int old_dirfd, const char* old_path, int new_dirfd, const char* new_path);
 
 // Looks at a descriptor of which nothing is known. `moved`: by how much the call that was just made moved its position.
@@ -47,13 +56,58 @@ void record_call_of(int fd, std::uint8_t operation, std::uint64_t offset, std::i
 
 inline std::int64_t call_start() { return active.calls ? clock_ns(CLOCK_MONOTONIC) : 0; }
 
+// Before a transfer. One call may take minutes, so when the first one of a descriptor began is asked for, and of no other.
+// use: kHasWritten or kHasRead.
+inline std::int64_t transfer_start(int fd, std::uint32_t use) {
+  const Descriptor* const descriptor = descriptor_of(fd);
+  const bool begun = descriptor == nullptr || (__atomic_load_n(&descriptor->flags, __ATOMIC_RELAXED) & use) != 0;
+  if (active.calls) return clock_ns(CLOCK_MONOTONIC);
+  return begun ? 0 : clock_ns(CLOCK_MONOTONIC_COARSE);
+}
+
 // ---- The path of every read and write ---------------------------------------------------------------------------------------
 
 // CLOCK_MONOTONIC_COARSE: a few milliseconds are enough for the time of the last use, and it costs a few nanoseconds.
-inline void touch(abi::FileSlot& file) {
-  std::int64_t now = arena.since_start(clock_ns(CLOCK_MONOTONIC_COARSE));
+inline std::int64_t coarse_now() { return arena.since_start(clock_ns(CLOCK_MONOTONIC_COARSE)); }
+
+inline void touch_at(abi::FileSlot& file, std::int64_t now) {
   if (now < file.first_ns) now = file.first_ns;
   if (now > __atomic_load_n(&file.last_ns, __ATOMIC_RELAXED)) __atomic_store_n(&file.last_ns, now, __ATOMIC_RELAXED);
+}
+inline void touch(abi::FileSlot& file) { touch_at(file, coarse_now()); }
+
+// Null if there was no room for them.
+inline abi::Times* times_of(const abi::FileSlot& file) {
+  return file.times == 0 ? nullptr : &arena.times(file.times - 1);
+}
+
+// The last use is never before the last write or read: within a tick of the clock there is nothing to store.
+// start: of the call, where it is the first one of its descriptor; 0: not known.
+inline void touch_transfer(abi::FileSlot& file, std::int64_t abi::Times::* first, std::int64_t abi::Times::* last,
+                           std::int64_t start) {
+  std::int64_t now = coarse_now();
+  abi::Times* const times = times_of(file);
+  if (times == nullptr) return touch_at(file, now);
+  const std::int64_t seen = __atomic_load_n(&(times->*last), __ATOMIC_RELAXED);
+  if (now <= seen) return;
+  if (seen == abi::kNoTime) {
+    std::int64_t begun = start != 0 ? arena.since_start(start) : now;
+    if (begun < file.first_ns) begun = file.first_ns;
+    if (now < begun) now = begun;
+    __atomic_store_n(&(times->*first), begun, __ATOMIC_RELAXED);
+  }
+  __atomic_store_n(&(times->*last), now, __ATOMIC_RELAXED);
+  touch_at(file, now);
+}
+inline void touch_write(abi::FileSlot& file, std::int64_t start) {
+  touch_transfer(file, &abi::Times::first_write_ns, &abi::Times::last_write_ns, start);
+}
+inline void touch_read(abi::FileSlot& file, std::int64_t start) {
+  touch_transfer(file, &abi::Times::first_read_ns, &abi::Times::last_read_ns, start);
+}
+
+inline void note_begun(Descriptor& descriptor, std::int64_t start, std::uint32_t use) {
+  if (start != 0) __atomic_fetch_or(&descriptor.flags, use, __ATOMIC_RELAXED);
 }
 
 struct TransferCounters {
@@ -96,8 +150,9 @@ inline void record_write(int fd, ssize_t done, std::int64_t offset, std::int64_t
   const std::uint64_t at = offset_of(*descriptor, offset, bytes);
   count_transfer({file.written, file.write_calls, file.sequential_writes, file.largest_write, descriptor->write_end}, at, bytes);
   raise_to(file.end, at + bytes);
-  touch(file);
-  if (start != 0) record_call(record - kFirstRecord, abi::kCallWrite, at, bytes, start);
+  note_begun(*descriptor, start, kHasWritten);
+  touch_write(file, start);
+  if (start != 0 && active.calls) record_call(record - kFirstRecord, abi::kCallWrite, at, bytes, start);
 }
 
 inline void record_read(int fd, ssize_t done, std::int64_t offset, std::int64_t start) {
@@ -109,8 +164,9 @@ inline void record_read(int fd, ssize_t done, std::int64_t offset, std::int64_t 
   auto& file = arena.slot<abi::FileSlot>(record - kFirstRecord);
   const std::uint64_t at = offset_of(*descriptor, offset, bytes);
   count_transfer({file.read, file.read_calls, file.sequential_reads, file.largest_read, descriptor->read_end}, at, bytes);
-  touch(file);
-  if (start != 0) record_call(record - kFirstRecord, abi::kCallRead, at, bytes, start);
+  note_begun(*descriptor, start, kHasRead);
+  touch_read(file, start);
+  if (start != 0 && active.calls) record_call(record - kFirstRecord, abi::kCallRead, at, bytes, start);
 }
 
 inline void record_seek(int fd, off_t position) {

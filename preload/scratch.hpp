@@ -26,6 +26,7 @@ class Scratch {
 
   explicit operator bool() const { return block_ != nullptr; }
   ScratchBlock* operator->() const { return block_; }
+  ScratchBlock& operator*() const { return *block_; }
 
  private:
   ScratchBlock* block_ = nullptr;

@@ -46,7 +46,7 @@ bool copy_text(char (&to)[kRoom], const char* from) {
 // A program may change its working directory before the first record is made.
 bool copy_path(char (&to)[PATH_MAX], const char* from) {
   static Name name;
-  return from != nullptr && *from != '\0' && absolute_name(AT_FDCWD, from, name) && copy_text(to, name.text);
+  return from != nullptr && *from != '\0' && absolute_text(AT_FDCWD, from, name) && copy_text(to, name.text);
 }
 
 // "enabled=false" on a line of its own, blanks allowed.
@@ -125,6 +125,8 @@ void read_settings(char** environment) {
   settings.respect_directory_layout = !is_set(environment, "IEZ_OVERRIDE_DIRECTORIES");
   settings.trace_calls = is_set(environment, "IEZ_TRACE_CALLS");
   settings.arena_bytes = arena_bytes(find_variable(environment, "IEZ_TRACE_MIB"));
+  add_real_names(settings.only, sizeof(settings.only));
+  if (settings.except_given) add_real_names(settings.except, sizeof(settings.except));
   settings.trace = copy_path(settings.trace_directory, trace);
   settings.place = copy_path(settings.plan_file, plan);
   if (settings.trace || settings.place) keep_for_new_programs(environment);

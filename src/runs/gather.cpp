@@ -5,11 +5,18 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <filesystem>
 #include <limits>
+#include <optional>
+#include <string_view>
+#include <system_error>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "lustre/layout_file.hpp"
+#include "planning/phases.hpp"
+#include "runs/helper_files.hpp"
 #include "runs/mount_table.hpp"
 
 namespace iez::runs {
@@ -46,36 +53,137 @@ class Sizes {
   std::size_t looked_ = 0;
 };
 
+// Where a file was written, or read, and when.
+struct Part {
+  std::uint32_t row = 0;
+  planning::FileTime time;
+};
+
+std::optional<planning::FileTime> time_of(const trace::TracedFile& file, std::optional<std::int64_t> first,
+                                          std::optional<std::int64_t> last, bool seen, Bytes bytes) {
+  if (!seen || !first || !last) {
+    first = file.first_ns;
+    last = file.last_ns;
+  }
+  if (!first || !last) return std::nullopt;
+  return planning::FileTime{
+      .begin = *first, .end = std::max(*first, *last), .rank = file.ranks == 1 ? file.rank : -1, .bytes = bytes};
+}
+
+std::optional<planning::FileTime> write_time(const trace::TracedFile& file) {
+  const Bytes unseen = trace::unseen(file);
+  const Bytes all = file.written + unseen;
+  if (all.count == 0) return std::nullopt;
+  return time_of(file, file.first_write_ns, file.last_write_ns, unseen.count == 0, all);
+}
+
+std::optional<planning::FileTime> read_time(const trace::TracedFile& file, Bytes least) {
+  const bool input = file.creates == 0 || file.written.count == 0;
+  if (!input || file.read.count == 0 || file.read < least) return std::nullopt;
+  return time_of(file, file.first_read_ns, file.last_read_ns, true, file.read);
+}
+
+// The phases of one kind, and of which each row is. Those beyond `most` are one with the last.
+void add_phases(std::span<const Part> parts, const planning::SeenPhases& seen, bool reads, std::size_t most, Gathered& out) {
+  const std::size_t count = std::min(seen.phases.size(), most);
+  const std::size_t first = out.phases.size();
+  out.phases.resize(first + count, {.reads = reads});
+  for (std::size_t i = 0; i < seen.phases.size(); ++i) {
+    store::RunPhase& phase = out.phases[first + std::min(i, count - 1)];
+    phase.seconds += seen.phases[i].seconds();
+    phase.bytes += seen.phases[i].bytes;
+    phase.files += seen.phases[i].files;
+  }
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto number = static_cast<std::int32_t>(std::min<std::size_t>(seen.of_file[i], count - 1));
+    store::FileRow& row = out.files[parts[i].row];
+    (reads ? row.read_phase : row.phase) = number;
+  }
+}
+
+planning::SeenPhases phases_of(std::span<const Part> parts) {
+  std::vector<planning::FileTime> times;
+  times.reserve(parts.size());
+  for (const Part& part : parts) times.push_back(part.time);
+  return planning::find_phases(times);
+}
+
+// A folder as it was asked for, and what it is really called: names in traces have no links in their folders.
+std::vector<std::string> with_real_names(std::span<const std::string> folders) {
+  std::vector<std::string> out(folders.begin(), folders.end());
+  for (const std::string& folder : folders) {
+    std::error_code error;
+    std::string real = std::filesystem::weakly_canonical(folder, error).string();
+    if (!error && real != folder) out.push_back(std::move(real));
+  }
+  return out;
+}
+
+// What a file of the trace becomes.
+struct Taken {
+  std::int64_t first_ns = 0;
+  std::int64_t opened_ns = 0;
+  store::FileRow row;
+  std::optional<planning::FileTime> write;
+  std::optional<planning::FileTime> read;
+};
+
 }  // namespace
 
-Result<Gathered> gather(const std::string& trace_folder, std::span<const std::string> folders) {
+Result<Gathered> gather(const std::string& trace_folder, std::span<const std::string> folders, Bytes least_file) {
   Gathered out;
-  std::vector<std::pair<std::int64_t, store::FileRow>> rows;
+  std::vector<Taken> taken;
+  std::unordered_map<std::string, std::int64_t> removed;  // names, and when they were taken away
   Sizes sizes;
+  const std::vector<std::string> below = with_real_names(folders);
   const auto take = [&](const trace::TracedFile& file) -> Result<void> {
+    if (trace::removed(file)) removed.emplace(file.name, *file.removed_ns);
     if (file.creates == 0 && file.written.count == 0 && file.read.count == 0) return {};
     if (file.name.size() > store::kMaxName || file.renamed.size() > store::kMaxName) return {};
-    if (std::ranges::none_of(folders, [&](const std::string& folder) { return is_below(file.name, folder); })) return {};
-    rows.emplace_back(file.first_ns.value_or(std::numeric_limits<std::int64_t>::max()),
-                      store::FileRow{.name = file.name,
-                                     .renamed = file.renamed == file.name ? std::string() : file.renamed,
-                                     .written = sizes.held(file),
-                                     .read = file.read,
-                                     .stripe_count = file.stripe_count,
-                                     .stripe_size = file.stripe_size,
-                                     .rank = file.rank,
-                                     .ranks = file.ranks,
-                                     .created = file.creates > 0});
+    if (std::ranges::none_of(below, [&](const std::string& folder) { return is_below(file.name, folder); })) return {};
+    const bool own_name = file.renamed.empty() || file.renamed == file.name;
+    taken.push_back({.first_ns = file.first_ns.value_or(std::numeric_limits<std::int64_t>::max()),
+                     .opened_ns = file.opened_ns.value_or(std::numeric_limits<std::int64_t>::min()),
+                     .row = {.name = file.name,
+                             .renamed = own_name ? std::string() : file.renamed,
+                             .written = sizes.held(file),
+                             .read = file.read,
+                             .stripe_count = file.stripe_count,
+                             .stripe_size = file.stripe_size,
+                             .rank = file.rank,
+                             .ranks = file.ranks,
+                             .created = file.creates > 0,
+                             .removed = trace::removed(file),
+                             .own_layout = file.own_layout},
+                     .write = write_time(file),
+                     .read = read_time(file, least_file)});
     return {};
   };
   const std::array inputs{trace_folder};
   trace::MergeOptions options;
   options.temporary_directory = trace_folder;
-  options.drop_unused = true;
   IEZ_TRY(out.summary, trace::merge_segments(inputs, options, take));
-  std::ranges::sort(rows, {}, [](const auto& row) { return std::tuple(row.first, std::string_view(row.second.name)); });
-  out.files.reserve(rows.size());
-  for (auto& [time, row] : rows) out.files.push_back(std::move(row));
+  std::ranges::sort(taken, {}, [](const Taken& one) { return std::tuple(one.first_ns, std::string_view(one.row.name)); });
+  out.files.reserve(taken.size());
+  std::vector<Part> writes;
+  std::vector<Part> reads;
+  for (Taken& one : taken) {
+    store::FileRow& row = one.row;
+    // Another process removed it by its new name.
+    const auto gone = row.renamed.empty() ? removed.end() : removed.find(row.renamed);
+    if (gone != removed.end() && gone->second >= one.opened_ns) row.removed = true;
+    const auto number = static_cast<std::uint32_t>(out.files.size());
+    const bool helper = is_helper_file(row.name);
+    if (!row.removed && !helper && one.write && row.written >= least_file) writes.push_back({number, *one.write});
+    if (!row.removed && !helper && one.read) reads.push_back({number, *one.read});
+    out.files.push_back(std::move(row));
+  }
+  const planning::SeenPhases written = phases_of(writes);
+  const planning::SeenPhases read = phases_of(reads);
+  const std::size_t for_reads = std::min(read.phases.size(), std::max(store::kMaxPhases - std::min(store::kMaxPhases, written.phases.size()),
+                                                                      store::kMaxPhases / 2));
+  add_phases(writes, written, false, store::kMaxPhases - for_reads, out);
+  add_phases(reads, read, true, for_reads, out);
   add_stripe_counts(out.files);
   return out;
 }

@@ -1,4 +1,10 @@
-// The segments of a run to the rows that the store keeps.
+// The segments of a run to the rows that the store keeps, and the phases in which they were written and read.
+//
+// Phases (planning/phases.hpp) are those of files that a plan could be for: not removed, no helper files of MPI libraries, and of
+// at least `least_file` bytes. A file was written from the begin of its first write to its last one. Where it holds bytes that no
+// call was seen for (mappings, io_uring) it was so from its first use, which is the open, to its last, the close. Reads count
+// likewise, of files that were there before the run or were not written by it; both kinds are numbered apart. A file that was read
+// in part counts by what was read of it.
 //
 // Thread safety: none beyond that of the files.
 #pragma once
@@ -8,6 +14,8 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "base/units.hpp"
+#include "planning/planner.hpp"
 #include "store/records.hpp"
 #include "trace/merge.hpp"
 
@@ -15,11 +23,12 @@ namespace iez::runs {
 
 struct Gathered {
   trace::MergeSummary summary;
-  std::vector<store::FileRow> files;  // in the order of their first use
-  std::vector<store::RunPhase> phases;
+  std::vector<store::FileRow> files;    // in the order of their first use
+  std::vector<store::RunPhase> phases;  // those of writes, then those of reads; at most store::kMaxPhases together
 };
 
-// Files below one of the folders; those that were only looked at are left out.
-[[nodiscard]] Result<Gathered> gather(const std::string& trace_folder, std::span<const std::string> folders);
+// Files below one of the folders, which may be links; those that were only looked at are left out.
+[[nodiscard]] Result<Gathered> gather(const std::string& trace_folder, std::span<const std::string> folders,
+                                      Bytes least_file = planning::kLeastFile);
 
 }  // namespace iez::runs

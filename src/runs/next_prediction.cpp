@@ -11,8 +11,9 @@
 
 #include "plan/pattern_text.hpp"
 #include "plan/plan_reader.hpp"
-#include "runs/model_text.hpp"
+#include "runs/helper_files.hpp"
 #include "runs/mode.hpp"
+#include "runs/model_text.hpp"
 
 namespace iez::runs {
 
@@ -24,8 +25,10 @@ using forecast::NameTemplate;
 using forecast::RenameRule;
 
 const std::string& final_name(const store::FileRow& file) { return file.renamed.empty() ? file.name : file.renamed; }
-// Files that do not survive their run are nobody's concern: neither predicted nor scored.
-bool wrote(const store::FileRow& file) { return !file.removed && (file.created || file.written.count > 0); }
+// Files that do not survive their run, and helper files of MPI libraries, are nobody's concern: neither predicted nor scored.
+bool wrote(const store::FileRow& file) {
+  return !file.removed && (file.created || file.written.count > 0) && !is_helper_file(final_name(file));
+}
 
 forecast::RunSeen seen(const PastRun& run) {
   forecast::RunSeen out{.files = {}, .ranks = run.run.ranks};

@@ -157,6 +157,7 @@ TEST(NextPrediction, PhasesGoOnAndReadingTogetherIsOne) {
     }
   }
   std::vector runs{run_of(1, files)};
+  runs[0].run.ranks = 3;
   runs[0].run.phases = {{.seconds = 1.5, .bytes = Bytes::mib(12), .files = 3},
                         {.seconds = 2.5, .bytes = Bytes::mib(12), .files = 3},
                         {.reads = true, .seconds = 0.5, .bytes = Bytes::mib(12), .files = 3}};

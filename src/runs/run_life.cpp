@@ -458,7 +458,7 @@ void RunLife::State::prepare() {
 // ---- After ----
 
 Result<void> RunLife::State::record(const Ending& ending) {
-  IEZ_TRY(gathered_, gather(folder_->trace_folder(), folders_));
+  IEZ_TRY(gathered_, gather(folder_->trace_folder(), folders_, options_.settings.place.least_file));
   const trace::RunInfo& info = gathered_.summary.run;
   store::Run run;
   run.application = application_->id;

@@ -4,7 +4,9 @@
 // Adding is commutative and associative, so that the order in which segments are merged, and merging in steps, do not matter:
 //   bytes, calls, creates, opens   sums, which stay at the largest number
 //   largest calls, end             maximum
-//   first and last time            minimum and maximum of those known. Clocks of hosts may differ; they are not corrected.
+//   first and last times           minimum and maximum of those known; clocks of hosts are corrected before (merge.hpp)
+//   opened, removed                maximum of those known: the file did not survive if it was removed after all opens
+//   own layout                     if any process chose one
 //   sizes                          minimum before, maximum after, of those known
 //   stripes                        the larger count, then the larger size: a file has one layout unless it was made anew
 //   rank, ranks                    of those of the highest class only (writer, reader, neither): lowest known rank, sum
@@ -47,10 +49,17 @@ struct FileCounters {
   std::uint64_t size_after = 0;
   std::int64_t first_ns = kNoFirst;
   std::int64_t last_ns = kNoLast;
+  std::int64_t first_write_ns = kNoFirst;
+  std::int64_t last_write_ns = kNoLast;
+  std::int64_t first_read_ns = kNoFirst;
+  std::int64_t last_read_ns = kNoLast;
+  std::int64_t opened_ns = kNoLast;
+  std::int64_t removed_ns = kNoLast;
   std::uint32_t stripe_count = 0;
   std::int32_t rank = kNoRank;
   std::uint32_t ranks = 0;
   std::uint32_t communicator = 0;
+  bool own_layout = false;
 };
 
 // What a process did to the file, as far as counting processes goes.

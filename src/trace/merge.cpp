@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "trace/host_clocks.hpp"
 #include "trace/segment_format.hpp"
 #include "trace/segment_reader.hpp"
 #include "trace/segment_writer.hpp"
@@ -105,6 +106,8 @@ Result<void> Merger::add_segment(const std::string& path) {
   }
   const bool merged = reader->info().kind == SegmentKind::run;
   if (!merged) {
+    const auto ahead = summary_.clocks_ahead.find(reader->info().host);
+    if (ahead != summary_.clocks_ahead.end()) reader->correct_clock(ahead->second);
     // 0 means none, so it is passed over; 2^32 segments apart, two processes are not taken for one.
     if (++source_ == 0) ++source_;
   }
@@ -169,6 +172,11 @@ Result<void> Merger::finish(const Visitor& visitor) {
 namespace {
 
 Result<void> add_all(Merger& merger, const std::vector<std::string>& paths, const MergeOptions& options) {
+  HostClocks clocks;
+  for (const std::string& path : std::span(paths).first(paths.size() > 1 ? paths.size() : 0)) {
+    if (const auto info = SegmentReader::read_info(path)) clocks.add(*info);  // what cannot be read is told when it is added
+  }
+  merger.correct_clocks(clocks.ahead());
   std::size_t done = 0;
   for (const std::string& path : paths) {
     IEZ_CHECK(merger.add_segment(path));

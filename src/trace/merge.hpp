@@ -12,6 +12,10 @@
 // the segment alone is larger than the memory allowed plus 64 MiB. A name that was used for several files, one after the other,
 // each renamed away, is one row: `renamed` is then the greatest of the new names.
 //
+// Clocks. merge_segments() and merge_to_file() look at the headers of all segments first, and correct the times of hosts whose
+// clocks are further off than launching explains (host_clocks.hpp); who uses a Merger does so by correct_clocks(). Merged runs
+// have lost their hosts: so those whose clocks are off have to be merged in one step.
+//
 // Of the run: start is the earliest, end the latest; program, job and host are of the process with the lowest known rank, of
 // equal ones the least host, program and job.
 //
@@ -24,8 +28,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.hpp"
@@ -55,6 +61,7 @@ struct MergeSummary {
   std::uint64_t rows = 0;          // read
   std::uint64_t files = 0;         // given to the visitor
   std::uint64_t spills = 0;
+  std::map<std::string, std::int64_t> clocks_ahead;  // by host, in nanoseconds: times were corrected by that
   input::ParseReport report;
 };
 
@@ -63,6 +70,9 @@ class Merger {
   using Visitor = std::function<Result<void>(const TracedFile&)>;  // the row is valid during the call
 
   explicit Merger(MergeOptions options);
+
+  // Of the segments that are added from now on.
+  void correct_clocks(std::map<std::string, std::int64_t> ahead) { summary_.clocks_ahead = std::move(ahead); }
 
   // A segment or a merged run.
   [[nodiscard]] Result<void> add_segment(const std::string& path);

@@ -78,6 +78,14 @@ TracedFile by_definition(const std::string& name, const std::vector<Use>& uses) 
     }
     if (row.first_ns) all.first_ns = all.first_ns ? std::min(*all.first_ns, *row.first_ns) : row.first_ns;
     if (row.last_ns) all.last_ns = all.last_ns ? std::max(*all.last_ns, *row.last_ns) : row.last_ns;
+    for (const auto time : {&TracedFile::first_write_ns, &TracedFile::first_read_ns}) {
+      if (row.*time) all.*time = std::min((all.*time).value_or(*(row.*time)), *(row.*time));
+    }
+    for (const auto time :
+         {&TracedFile::last_write_ns, &TracedFile::last_read_ns, &TracedFile::opened_ns, &TracedFile::removed_ns}) {
+      if (row.*time) all.*time = std::max((all.*time).value_or(*(row.*time)), *(row.*time));
+    }
+    all.own_layout |= row.own_layout;
     if (wrote(row)) writers.insert(segment);
     if (has_read(row)) readers.insert(segment);
     if (wrote(row) && row.rank >= 0) writing_ranks.insert(row.rank);
@@ -281,6 +289,46 @@ TEST(Merge, TellsOfTheRun) {
   EXPECT_EQ(summary.rank, 0);
   EXPECT_EQ(summary.unclosed, 1U);
   EXPECT_EQ(summary.dropped, 5U);
+}
+
+// Two hosts write at the same time; the clock of one of them is an hour off.
+TEST(Merge, CorrectsClocks) {
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  constexpr std::int64_t kHour = 3600 * kSecond;
+  constexpr std::int64_t kStart = 1'700'000'000 * kSecond;
+  for (const std::int64_t off : {kHour, -kHour}) {
+    SCOPED_TRACE(off);
+    const TemporaryFolder folder;
+    for (std::int32_t rank = 0; rank < 3; ++rank) {
+      const std::int64_t start = kStart + (rank == 1 ? off : 0);
+      write_segment(folder.path(std::to_string(rank) + ".ieztrace"),
+                    {.rank = rank,
+                     .communicator = 3,
+                     .host = "n" + std::to_string(rank),
+                     .start_ns = start,
+                     .end_ns = start + 9 * kSecond},
+                    std::vector<TracedFile>{{.name = "/f" + std::to_string(rank),
+                                             .written = {1},
+                                             .first_ns = start + kSecond,
+                                             .last_ns = start + 4 * kSecond,
+                                             .first_write_ns = start + 2 * kSecond,
+                                             .last_write_ns = start + 3 * kSecond}});
+    }
+    const Merged merged = merge({folder.root()});
+    EXPECT_EQ(merged.summary.clocks_ahead, (std::map<std::string, std::int64_t>{{"n1", off}}));
+    EXPECT_EQ(merged.summary.run.start_ns, kStart);
+    EXPECT_EQ(merged.summary.run.end_ns, kStart + 9 * kSecond);
+    ASSERT_EQ(merged.files.size(), 3U);
+    for (const TracedFile& file : merged.files) {
+      EXPECT_EQ(file.first_ns, kStart + kSecond) << file.name;
+      EXPECT_EQ(file.first_write_ns, kStart + 2 * kSecond) << file.name;
+      EXPECT_EQ(file.last_write_ns, kStart + 3 * kSecond) << file.name;
+    }
+
+    const std::string run = folder.path("run.ieztrace");
+    ASSERT_TRUE(merge_to_file(std::vector{folder.root()}, run, {}));
+    EXPECT_EQ(read_all(SegmentReader::open(run)).files, merged.files);
+  }
 }
 
 TEST(Merge, SkipsBadSegmentsOnly) {

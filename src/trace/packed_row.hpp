@@ -26,7 +26,7 @@ struct PackedRow {
   std::string_view name() const { return {reinterpret_cast<const char*>(this + 1), name_size}; }
   std::string_view renamed() const { return {reinterpret_cast<const char*>(this + 1) + name_size, renamed_size}; }
 };
-static_assert(std::is_trivially_copyable_v<PackedRow> && sizeof(PackedRow) == 160);
+static_assert(std::is_trivially_copyable_v<PackedRow> && sizeof(PackedRow) == 216);
 
 constexpr std::size_t packed_size(std::size_t name_size, std::size_t renamed_size) {
   return (sizeof(PackedRow) + name_size + renamed_size + 7) / 8 * 8;

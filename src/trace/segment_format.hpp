@@ -26,7 +26,7 @@ inline constexpr std::uint64_t kMagic = 0x45434152'545A4549;  // "IEZTRACE"
 inline constexpr std::uint32_t kByteOrder = 0x01020304;       // reads 0x04030201 on a machine of the other order
 inline constexpr std::uint32_t kForeignByteOrder = 0x04030201;
 inline constexpr std::uint16_t kVersion = 1;       // another one: another format
-inline constexpr std::uint16_t kMinorVersion = 1;  // a higher one: more types of slots, or meanings of reserved bytes
+inline constexpr std::uint16_t kMinorVersion = 2;  // a higher one: more types of slots, or meanings of reserved bytes
 inline constexpr std::uint32_t kMaxNameSize = 8192;
 inline constexpr std::int64_t kNoTime = -0x7FFFFFFF'FFFFFFFF - 1;
 inline constexpr std::uint32_t kNoSlot = 0xFFFFFFFF;  // not the number of a slot
@@ -98,11 +98,13 @@ inline constexpr std::uint32_t kTypeRename = 3;  // the new name of a file
 inline constexpr std::uint32_t kTypeCalls = 4;   // single calls
 inline constexpr std::uint32_t kTypeSkip = 5;    // claimed, given up
 inline constexpr std::uint32_t kTypeSize = 6;    // how a file grew, by more than was seen; since minor version 1
+inline constexpr std::uint32_t kTypeTimes = 7;   // when files were written, read, opened and removed; since minor version 2
 
 inline constexpr std::size_t kFileNameRoom = 112;
 inline constexpr std::size_t kRenameRoom = 232;
 inline constexpr std::size_t kNameRoom = 240;
 inline constexpr std::size_t kCallsRoom = 6;
+inline constexpr std::size_t kTimesRoom = 4;
 
 struct FileSlot {
   std::uint32_t type;
@@ -123,7 +125,10 @@ struct FileSlot {
   std::int64_t last_ns;
   std::uint32_t stripe_count;
   std::int32_t rank;  // this and the next two in merged runs only
-  std::uint32_t ranks;
+  union {
+    std::uint32_t ranks;
+    std::uint32_t times;  // in the segment of a process, since minor version 2: times_number() plus 1; 0: none
+  };
   std::uint32_t communicator;
   std::uint32_t rename_slot;  // number of the last RENAME slot of this file, plus 1; stored once that slot is committed
   std::uint32_t size_slot;    // number of the SIZE slot, plus 1, likewise; since minor version 1
@@ -163,6 +168,35 @@ struct SizeSlot {
   std::uint8_t reserved[232];
 };
 static_assert(sizeof(SizeSlot) == 256 && offsetof(SizeSlot, before) == 8 && offsetof(SizeSlot, after) == 16);
+
+inline constexpr std::uint32_t kFlagOwnLayout = 1;  // the program chose the stripes itself
+
+// Of one file: since start, kNoTime where not known. Committed with no time, then updated in place. All of it is in one line of
+// the cache.
+struct Times {
+  std::uint32_t type;  // that of the slot is the one of its first
+  std::uint32_t file;  // number of the FILE slot, plus 1; 0: of none
+  std::int64_t first_write_ns;
+  std::int64_t last_write_ns;
+  std::int64_t first_read_ns;
+  std::int64_t last_read_ns;
+  std::int64_t opened_ns;   // when it was opened or renamed last: then the file was there
+  std::int64_t removed_ns;  // when its name was taken away last, or given to another file
+  std::uint32_t flags;
+  std::uint32_t reserved;
+};
+static_assert(sizeof(Times) == 64 && offsetof(Times, first_write_ns) == 8 && offsetof(Times, opened_ns) == 40 &&
+              offsetof(Times, removed_ns) == 48 && offsetof(Times, flags) == 56);
+
+// Four files share a slot. In merged runs it stands before them.
+struct TimesSlot {
+  Times times[kTimesRoom];
+};
+static_assert(sizeof(TimesSlot) == 256);
+
+constexpr std::uint32_t times_number(std::uint32_t slot, std::uint32_t entry) {
+  return slot * static_cast<std::uint32_t>(kTimesRoom) + entry;
+}
 
 inline constexpr std::uint8_t kCallRead = 1;
 inline constexpr std::uint8_t kCallWrite = 2;

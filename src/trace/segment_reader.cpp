@@ -84,7 +84,9 @@ std::string why_foreign(const abi::Header& header, std::size_t size) {
 
 // ---- Bytes ------------------------------------------------------------------------------------------------------------------
 
-Result<SegmentReader> SegmentReader::open(const std::string& path) {
+Result<SegmentReader> SegmentReader::open(const std::string& path) { return open(path, kWindowSize); }
+
+Result<SegmentReader> SegmentReader::open(const std::string& path, std::size_t most) {
   SegmentReader reader;
   reader.name_ = path;
   // Without O_NONBLOCK a FIFO would hang here.
@@ -95,8 +97,18 @@ Result<SegmentReader> SegmentReader::open(const std::string& path) {
   if (!S_ISREG(about.st_mode)) return fail(Errc::unsupported, fmt::format("{}: is no regular file", path));
   const auto size = static_cast<std::uint64_t>(about.st_size);
   reader.slots_in_file_ = size < sizeof(abi::Header) ? 0 : (size - sizeof(abi::Header)) / kSlotSize;
-  IEZ_CHECK(reader.read_header());
+  IEZ_CHECK(reader.read_header(most));
   return reader;
+}
+
+Result<SegmentInfo> SegmentReader::read_info(const std::string& path) {
+  IEZ_TRY(SegmentReader reader, open(path, sizeof(abi::Header)));
+  return std::move(reader.info_);
+}
+
+void SegmentReader::correct_clock(std::int64_t ahead_ns) {
+  info_.start_ns = wall_time(-ahead_ns);
+  if (info_.end_ns && __builtin_sub_overflow(*info_.end_ns, ahead_ns, &*info_.end_ns)) info_.end_ns.reset();
 }
 
 Result<SegmentReader> SegmentReader::from_memory(std::span<const std::byte> bytes, std::string name) {
@@ -104,7 +116,7 @@ Result<SegmentReader> SegmentReader::from_memory(std::span<const std::byte> byte
   reader.name_ = std::move(name);
   reader.memory_ = bytes;
   reader.slots_in_file_ = bytes.size() < sizeof(abi::Header) ? 0 : (bytes.size() - sizeof(abi::Header)) / kSlotSize;
-  IEZ_CHECK(reader.read_header());
+  IEZ_CHECK(reader.read_header(kWindowSize));
   return reader;
 }
 
@@ -126,11 +138,11 @@ Result<std::size_t> SegmentReader::read_at(std::uint64_t offset, std::span<std::
   return done;
 }
 
-Result<void> SegmentReader::read_header() {
-  window_ = std::make_unique_for_overwrite<std::byte[]>(kWindowSize);
+Result<void> SegmentReader::read_header(std::size_t most) {
+  window_ = std::make_unique_for_overwrite<std::byte[]>(most);
   // A small segment ends before the window does: no second call only to learn that.
   const std::uint64_t expected = sizeof(abi::Header) + slots_in_file_ * kSlotSize;
-  const auto wanted = static_cast<std::size_t>(std::clamp<std::uint64_t>(expected, sizeof(abi::Header), kWindowSize));
+  const auto wanted = static_cast<std::size_t>(std::clamp<std::uint64_t>(expected, sizeof(abi::Header), most));
   IEZ_TRY(window_size_, read_at(0, {window_.get(), wanted}));
   abi::Header header{};
   std::memcpy(&header, window_.get(), std::min(window_size_, sizeof(header)));
@@ -196,6 +208,7 @@ Result<abi::Slot> SegmentReader::slot_at(std::uint64_t slot) const {
 
 Result<SegmentStats> SegmentReader::read(const SegmentVisitor& visitor, input::ParseReport& report) {
   stats_ = {};
+  last_times_ = {};
   const std::uint64_t claimed = std::min(info_.slots_used, info_.slot_capacity);
   const std::uint64_t there = std::min<std::uint64_t>(slots_in_file_, abi::kNoSlot);
   if (claimed > there) {
@@ -222,6 +235,12 @@ Result<SegmentStats> SegmentReader::read(const SegmentVisitor& visitor, input::P
       case abi::kTypeName:
       case abi::kTypeSize:
         break;  // read with its owner, or the owner was never finished
+      case abi::kTypeTimes:
+        if (info_.kind == SegmentKind::run) {
+          IEZ_TRY(const abi::Slot found, slot_at(slot));
+          last_times_ = as<abi::TimesSlot>(found);
+        }
+        break;
       case abi::kTypeRename:
         ++stats_.renames;
         break;
@@ -279,6 +298,10 @@ Result<void> SegmentReader::read_file(std::uint64_t slot, const SegmentVisitor& 
     IEZ_TRY(const std::string_view trouble, read_size(slot, file.size_slot));
     if (!trouble.empty()) bad_slot(slot, trouble, report);
   }
+  if (minor_version_ > 1) {
+    IEZ_TRY(const std::string_view trouble, read_times(slot, file));
+    if (!trouble.empty()) bad_slot(slot, trouble, report);
+  }
   ++stats_.files;
   ++report.rows;
   if (visitor.file) visitor.file(static_cast<std::uint32_t>(slot), row_);
@@ -308,6 +331,42 @@ Result<std::string_view> SegmentReader::read_size(std::uint64_t slot, std::uint3
     row_.size_after.count = size.after;
   }
   return "";
+}
+
+Result<std::string_view> SegmentReader::read_times(std::uint64_t slot, const abi::FileSlot& file) {
+  if (info_.kind == SegmentKind::run) {
+    for (const abi::Times& times : last_times_.times) {
+      if (times.file == slot + 1) set_times(times);
+    }
+    return "";
+  }
+  if (file.times == 0) return "";
+  const std::uint64_t at = (file.times - 1) / abi::kTimesRoom;
+  if (at >= slots_in_file_) return "its times are cut";
+  IEZ_TRY(const abi::Slot found, slot_at(at));
+  const auto block = as<abi::TimesSlot>(found);
+  const abi::Times& times = block.times[(file.times - 1) % abi::kTimesRoom];
+  if (block.times[0].type != abi::kTypeTimes || times.file != slot + 1) return "its times are not where they should be";
+  set_times(times);
+  return "";
+}
+
+void SegmentReader::set_times(const abi::Times& times) {
+  const auto known = [this](std::int64_t time) {
+    return time == abi::kNoTime ? std::nullopt : std::optional(wall_time(time));
+  };
+  const auto in_order = [](std::optional<std::int64_t>& first, std::optional<std::int64_t>& last) {
+    if (first && last && *last < *first) std::swap(first, last);
+  };
+  row_.first_write_ns = known(times.first_write_ns);
+  row_.last_write_ns = known(times.last_write_ns);
+  row_.first_read_ns = known(times.first_read_ns);
+  row_.last_read_ns = known(times.last_read_ns);
+  in_order(row_.first_write_ns, row_.last_write_ns);
+  in_order(row_.first_read_ns, row_.last_read_ns);
+  row_.opened_ns = known(times.opened_ns);
+  row_.removed_ns = known(times.removed_ns);
+  row_.own_layout = (times.flags & abi::kFlagOwnLayout) != 0;
 }
 
 void SegmentReader::read_calls(const abi::CallsSlot& block, std::uint64_t slot, const SegmentVisitor& visitor,

@@ -52,6 +52,12 @@ class SegmentReader {
   // The bytes outlive the reader. `name` appears in messages.
   [[nodiscard]] static Result<SegmentReader> from_memory(std::span<const std::byte> bytes, std::string name);
 
+  // What a segment says of itself: 512 bytes are read.
+  [[nodiscard]] static Result<SegmentInfo> read_info(const std::string& path);
+
+  // The clock of its host was ahead by so much: all times that follow are earlier by that.
+  void correct_clock(std::int64_t ahead_ns);
+
   const SegmentInfo& info() const { return info_; }
   std::uint16_t minor_version() const { return minor_version_; }
 
@@ -61,7 +67,8 @@ class SegmentReader {
  private:
   SegmentReader() = default;
 
-  [[nodiscard]] Result<void> read_header();
+  [[nodiscard]] static Result<SegmentReader> open(const std::string& path, std::size_t most);
+  [[nodiscard]] Result<void> read_header(std::size_t most);  // into a window of so many bytes
   [[nodiscard]] Result<std::size_t> read_at(std::uint64_t offset, std::span<std::byte> buffer) const;
   [[nodiscard]] Result<void> load(std::uint64_t slot);                // makes it part of the window
   [[nodiscard]] Result<abi::Slot> slot_at(std::uint64_t slot) const;  // anywhere
@@ -70,6 +77,8 @@ class SegmentReader {
   [[nodiscard]] Result<void> read_file(std::uint64_t slot, const SegmentVisitor& visitor, input::ParseReport& report);
   [[nodiscard]] Result<std::string_view> read_rename(std::uint64_t slot, std::uint32_t link);
   [[nodiscard]] Result<std::string_view> read_size(std::uint64_t slot, std::uint32_t link);
+  [[nodiscard]] Result<std::string_view> read_times(std::uint64_t slot, const abi::FileSlot& file);
+  void set_times(const abi::Times& times);
   void read_calls(const abi::CallsSlot& block, std::uint64_t slot, const SegmentVisitor& visitor, input::ParseReport& report);
   void set_row(const abi::FileSlot& slot);
   std::int64_t wall_time(std::int64_t since_start) const;
@@ -87,6 +96,7 @@ class SegmentReader {
   std::size_t window_size_ = 0;
 
   TracedFile row_;
+  abi::TimesSlot last_times_{};  // of a merged run: those before its files
   SegmentStats stats_;
 };
 

@@ -263,6 +263,81 @@ TEST(SegmentReader, ClampsTimes) {
   EXPECT_EQ(files[3].first_ns, abi::kNoTime + 1001);
 }
 
+TEST(SegmentReader, GivesTimes) {
+  Arena arena = small_arena();
+  std::vector<std::uint32_t> slots;
+  for (const char* name : {"/a", "/b", "/c", "/d", "/e"}) slots.push_back(arena.add_file(name, 1));
+  for (const std::uint32_t slot : slots) arena.add_times(slot).opened_ns = 100 + slot;  // the fifth is in a slot of its own
+  abi::Times& times = arena.slot_as<abi::TimesSlot>(5).times[1];
+  times.flags = abi::kFlagOwnLayout;
+  times.first_write_ns = 200;
+  times.last_write_ns = 150;  // two threads met
+  times.first_read_ns = 300;
+  times.last_read_ns = 310;
+  times.removed_ns = 400;
+  const ReadBack back = read_all(arena.bytes());
+  ASSERT_EQ(back.files.size(), 5U);
+  for (const std::uint32_t slot : slots) EXPECT_EQ(back.files[slot].opened_ns, 1100 + slot);
+  const TracedFile& file = back.files[1];
+  EXPECT_EQ(file.first_write_ns, 1150);
+  EXPECT_EQ(file.last_write_ns, 1200);
+  EXPECT_EQ(file.first_read_ns, 1300);
+  EXPECT_EQ(file.last_read_ns, 1310);
+  EXPECT_EQ(file.removed_ns, 1400);
+  EXPECT_TRUE(file.own_layout);
+  EXPECT_FALSE(back.files[0].first_write_ns || back.files[0].last_read_ns || back.files[0].removed_ns);
+  EXPECT_FALSE(back.files[0].own_layout);
+  EXPECT_EQ(back.stats, (SegmentStats{.files = 5}));
+
+  arena.header().minor_version = 1;
+  arena.header().checksum = abi::header_checksum(arena.header());
+  EXPECT_FALSE(read_all(arena.bytes()).files.at(1).opened_ns) << "there that number is one of ranks";
+}
+
+TEST(SegmentReader, GivesTheRowWhenItsTimesAreBad) {
+  Arena arena = small_arena();
+  const std::uint32_t a = arena.add_file("/a", 1);
+  const std::uint32_t b = arena.add_file("/b", 1);
+  arena.add_times(b).opened_ns = 7;
+  // A file, those of another file, one behind the end, and one far behind it.
+  for (const std::uint32_t link : {1U, 9U, 16U * 4 + 1, 0xFFFFFFFFU}) {
+    SCOPED_TRACE(link);
+    arena.slot_as<abi::FileSlot>(a).times = link;
+    const ReadBack back = read_all(arena.bytes());
+    EXPECT_THAT(names_of(back), ElementsAre("/a", "/b"));
+    EXPECT_FALSE(back.files.at(0).opened_ns);
+    EXPECT_EQ(back.files.at(1).opened_ns, 1007);
+    EXPECT_EQ(back.stats.bad, 1U);
+    EXPECT_THAT(first_problem(back), HasSubstr("memory: slot 0: its times are"));
+  }
+}
+
+TEST(SegmentReader, ReadsTheHeaderAlone) {
+  const TemporaryFolder folder;
+  Arena arena = small_arena();
+  arena.add_file("/a", 1);
+  const std::string path = folder.write("x.ieztrace", arena.bytes());
+  const auto info = SegmentReader::read_info(path);
+  ASSERT_TRUE(info) << info.error().message;
+  EXPECT_EQ(*info, read_all(arena.bytes()).info);
+  EXPECT_FALSE(SegmentReader::read_info(folder.path("absent")));
+}
+
+TEST(SegmentReader, CorrectsItsClock) {
+  Arena arena = small_arena();
+  arena.add_times(arena.add_file("/a", 1)).first_write_ns = 30;
+  arena.header().end_ns = 500;
+  const std::vector<std::byte> bytes = arena.bytes();
+  auto reader = SegmentReader::from_memory(bytes, "memory");
+  ASSERT_TRUE(reader);
+  reader->correct_clock(600);
+  EXPECT_EQ(reader->info().start_ns, 400);
+  EXPECT_EQ(reader->info().end_ns, 900);
+  const ReadBack back = read_all(std::move(reader));
+  EXPECT_EQ(back.files.at(0).first_ns, 410);
+  EXPECT_EQ(back.files.at(0).first_write_ns, 430);
+}
+
 TEST(SegmentReader, ToleratesAnArenaThatWasTooSmall) {
   Arena arena = small_arena(3);
   for (const char* name : {"/a", "/b"}) arena.add_file(name, 1);

@@ -109,6 +109,30 @@ class Arena {
     return number;
   }
 
+  // Its times, all not known yet.
+  abi::Times& add_times(std::uint32_t file) {
+    header_.minor_version = abi::kMinorVersion;
+    header_.checksum = abi::header_checksum(header_);
+    if (times_count_ % abi::kTimesRoom == 0) {
+      times_slot_ = abi::claim_slots(header_, 1);
+      abi::commit_slot(slot(times_slot_).type, abi::kTypeTimes);
+    }
+    const auto entry = static_cast<std::uint32_t>(times_count_++ % abi::kTimesRoom);
+    abi::Times& times = slot_as<abi::TimesSlot>(times_slot_).times[entry];
+    times = {.type = abi::kTypeTimes,
+             .file = file + 1,
+             .first_write_ns = abi::kNoTime,
+             .last_write_ns = abi::kNoTime,
+             .first_read_ns = abi::kNoTime,
+             .last_read_ns = abi::kNoTime,
+             .opened_ns = abi::kNoTime,
+             .removed_ns = abi::kNoTime,
+             .flags = 0,
+             .reserved = 0};
+    slot_as<abi::FileSlot>(file).times = abi::times_number(times_slot_, entry) + 1;
+    return times;
+  }
+
   std::vector<std::byte> bytes() const {
     std::vector<std::byte> all(sizeof(header_) + slots_.size() * sizeof(abi::Slot));
     std::memcpy(all.data(), &header_, sizeof(header_));
@@ -131,6 +155,8 @@ class Arena {
 
   abi::Header header_;
   std::vector<abi::Slot> slots_;
+  std::size_t times_count_ = 0;
+  std::uint32_t times_slot_ = 0;
 };
 
 struct ReadBack {
@@ -200,6 +226,16 @@ inline TracedFile random_file(Rng& rng, std::string name, std::int64_t start_ns)
     file.first_ns = start_ns + static_cast<std::int64_t>(rng.below(1'000'000'000'000));
     file.last_ns = *file.first_ns + static_cast<std::int64_t>(rng.below(1'000'000'000));
   }
+  for (const auto& [first, last] :
+       {std::pair(&file.first_write_ns, &file.last_write_ns), {&file.first_read_ns, &file.last_read_ns}}) {
+    if (rng.chance(0.5)) continue;
+    *first = start_ns + static_cast<std::int64_t>(rng.below(1'000'000'000));
+    *last = **first + static_cast<std::int64_t>(rng.below(1'000'000'000));
+  }
+  for (auto* const time : {&file.opened_ns, &file.removed_ns}) {
+    if (rng.chance(0.3)) *time = start_ns + static_cast<std::int64_t>(rng.below(1'000'000'000));
+  }
+  file.own_layout = rng.chance(0.1);
   return file;
 }
 

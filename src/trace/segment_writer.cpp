@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -45,7 +46,7 @@ abi::Header make_header(const SegmentInfo& info) {
   header.byte_order = abi::kByteOrder;
   header.version = abi::kVersion;
   const bool plain = info.layouts == LayoutCounts{} && info.unseen_descriptors == 0 && info.plan_id == 0;
-  header.minor_version = plain ? 0 : abi::kMinorVersion;  // the oldest that can hold it
+  header.minor_version = plain ? 0 : 1;  // the oldest that can hold it
   header.header_size = sizeof(abi::Header);
   header.slot_size = kSlotSize;
   header.slot_capacity = info.slot_capacity;
@@ -109,7 +110,10 @@ SegmentWriter::SegmentWriter(SegmentWriter&& other) noexcept
       buffer_(std::move(other.buffer_)),
       flushed_(other.flushed_),
       slots_(other.slots_),
-      calls_(other.calls_) {}
+      calls_(other.calls_),
+      times_(other.times_),
+      times_slot_(other.times_slot_),
+      times_count_(other.times_count_) {}
 
 void SegmentWriter::discard() {
   fd_.reset();
@@ -173,7 +177,9 @@ Result<void> SegmentWriter::put_name_parts(std::uint32_t owner, const std::strin
 Result<std::uint32_t> SegmentWriter::add(const TracedFile& file) {
   IEZ_CHECK(check_name(file.name, "the name"));
   if (!file.renamed.empty()) IEZ_CHECK(check_name(file.renamed, "the new name"));
+  IEZ_TRY(const std::uint32_t times, add_times(file));
   const std::uint32_t number = slots_;
+  if (times != 0) times_.times[(times - 1) % abi::kTimesRoom].file = number + 1;
   abi::FileSlot slot{};
   slot.type = abi::kTypeFile;
   slot.name_size = static_cast<std::uint32_t>(file.name.size());
@@ -193,7 +199,11 @@ Result<std::uint32_t> SegmentWriter::add(const TracedFile& file) {
   slot.last_ns = file.last_ns ? since_start(*file.last_ns) : abi::kNoTime;
   slot.stripe_count = file.stripe_count;
   slot.rank = file.rank;
-  slot.ranks = file.ranks;
+  if (header_.kind == abi::kKindRun) {
+    slot.ranks = file.ranks;
+  } else {
+    slot.times = times;
+  }
   slot.communicator = file.communicator;
   std::memcpy(slot.name, file.name.data(), std::min(file.name.size(), abi::kFileNameRoom));
   const std::uint32_t rename_number = number + 1 + abi::name_slots(file.name.size(), abi::kFileNameRoom);
@@ -210,9 +220,46 @@ Result<std::uint32_t> SegmentWriter::add(const TracedFile& file) {
     size.before = file.size_before.count;
     size.after = file.size_after.count;
     IEZ_CHECK(put(&size));
-    header_.minor_version = abi::kMinorVersion;
+    header_.minor_version = std::max<std::uint16_t>(header_.minor_version, 1);
   }
   return number;
+}
+
+Result<std::uint32_t> SegmentWriter::add_times(const TracedFile& file) {
+  const auto since = [this](const std::optional<std::int64_t>& time) { return time ? since_start(*time) : abi::kNoTime; };
+  const abi::Times times{.type = abi::kTypeTimes,
+                         .file = 0,
+                         .first_write_ns = since(file.first_write_ns),
+                         .last_write_ns = since(file.last_write_ns),
+                         .first_read_ns = since(file.first_read_ns),
+                         .last_read_ns = since(file.last_read_ns),
+                         .opened_ns = since(file.opened_ns),
+                         .removed_ns = since(file.removed_ns),
+                         .flags = file.own_layout ? abi::kFlagOwnLayout : 0,
+                         .reserved = 0};
+  const bool known = std::ranges::any_of(
+      std::array{times.first_write_ns, times.last_write_ns, times.first_read_ns, times.last_read_ns, times.opened_ns,
+                 times.removed_ns},
+      [](std::int64_t time) { return time != abi::kNoTime; });
+  if (!known && times.flags == 0) return 0;
+  if (times_count_ == abi::kTimesRoom) IEZ_CHECK(put_times());
+  if (times_count_ == 0) {
+    times_slot_ = slots_;
+    constexpr abi::Slot kFree{};
+    IEZ_CHECK(put(&kFree));
+  }
+  times_.times[times_count_] = times;
+  header_.minor_version = abi::kMinorVersion;
+  return abi::times_number(times_slot_, times_count_++) + 1;
+}
+
+Result<void> SegmentWriter::put_times() {
+  const abi::TimesSlot full = std::exchange(times_, {});
+  times_count_ = 0;
+  const std::uint64_t offset = sizeof(abi::Header) + std::uint64_t{times_slot_} * kSlotSize;
+  if (offset < flushed_) return write_at(offset, reinterpret_cast<const std::byte*>(&full), kSlotSize);
+  std::memcpy(buffer_.data() + (offset - flushed_), &full, kSlotSize);
+  return {};
 }
 
 Result<void> SegmentWriter::put_rename(std::uint32_t file, const std::string& name, std::int64_t time_ns) {
@@ -249,6 +296,7 @@ Result<void> SegmentWriter::put_calls() {
 Result<void> SegmentWriter::finish() {
   if (calls_.count > 0) IEZ_CHECK(put_calls());
   if (temporary_.empty()) return fail(Errc::invalid_argument, fmt::format("{}: the trace file is closed", path_));
+  if (times_count_ > 0) IEZ_CHECK(put_times());
   IEZ_CHECK(flush());
   header_.slot_capacity = slots_;
   header_.slots_used = slots_;

@@ -49,6 +49,8 @@ class SegmentWriter {
   [[nodiscard]] Result<void> put_name_parts(std::uint32_t owner, const std::string& name, std::size_t room);
   [[nodiscard]] Result<void> put_rename(std::uint32_t file, const std::string& name, std::int64_t time_ns);
   [[nodiscard]] Result<void> put_calls();
+  [[nodiscard]] Result<std::uint32_t> add_times(const TracedFile& file);  // their number plus 1; 0: nothing is known
+  [[nodiscard]] Result<void> put_times();                                 // in their place
   [[nodiscard]] Result<void> flush();
   [[nodiscard]] Result<void> write_at(std::uint64_t offset, const std::byte* bytes, std::size_t size);
   std::int64_t since_start(std::int64_t time) const;
@@ -62,6 +64,9 @@ class SegmentWriter {
   std::uint64_t flushed_ = 0;  // bytes of the file
   std::uint32_t slots_ = 0;
   abi::CallsSlot calls_{};  // those that fill no slot yet
+  abi::TimesSlot times_{};  // likewise; they stand before their files, in a slot that was left free for them
+  std::uint32_t times_slot_ = 0;
+  std::uint32_t times_count_ = 0;
 };
 
 }  // namespace iez::trace

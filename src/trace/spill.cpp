@@ -108,7 +108,7 @@ Result<void> Spill::flush() {
     if (put < 0 && errno == EINTR) continue;
     if (put <= 0) {
       return fail_errno(put < 0 ? errno : EIO,
-                        fmt::format("{}: cannot write a temporary file of the merge; it needs about 250 bytes for each file of "
+                        fmt::format("{}: cannot write a temporary file of the merge; it needs about 300 bytes for each file of "
                                     "each process: give a directory with room, or more memory",
                                     directory_));
     }

@@ -39,9 +39,16 @@ enum Column : std::size_t {
   ranks,
   first_ns,
   last_ns,
+  first_write_ns,
+  last_write_ns,
+  first_read_ns,
+  last_read_ns,
+  opened_ns,
+  removed_ns,
+  own_layout,
 };
 
-constexpr std::array<std::string_view, 20> kColumns{"file_name",         "write_bytes",
+constexpr std::array<std::string_view, 27> kColumns{"file_name",         "write_bytes",
                                                     "stripe_count",      "mpi_rank",
                                                     "communicator_size", "renamed_to",
                                                     "read_bytes",        "write_calls",
@@ -50,8 +57,12 @@ constexpr std::array<std::string_view, 20> kColumns{"file_name",         "write_
                                                     "largest_read",      "end_offset",
                                                     "creates",           "opens",
                                                     "stripe_size",       "ranks",
-                                                    "first_ns",          "last_ns"};
-static_assert(kColumns[last_ns] == "last_ns");
+                                                    "first_ns",          "last_ns",
+                                                    "first_write_ns",    "last_write_ns",
+                                                    "first_read_ns",     "last_read_ns",
+                                                    "opened_ns",         "removed_ns",
+                                                    "own_layout"};
+static_assert(kColumns[last_ns] == "last_ns" && kColumns[own_layout] == "own_layout");
 
 constexpr std::size_t kNeeded = 5;  // of the front of kColumns
 
@@ -175,9 +186,22 @@ class Reader {
     IEZ_TRY(row_.communicator, read_small(communicator_size));
     IEZ_TRY(row_.ranks, read_small(ranks));
     IEZ_CHECK(read_rank());
-    IEZ_TRY(row_.first_ns, read_time(first_ns));
-    IEZ_TRY(row_.last_ns, read_time(last_ns));
-    if (row_.first_ns && row_.last_ns && *row_.last_ns < *row_.first_ns) return bad(last_ns, "no time before first_ns");
+    IEZ_CHECK(read_times(first_ns, row_.first_ns, last_ns, row_.last_ns));
+    IEZ_CHECK(read_times(first_write_ns, row_.first_write_ns, last_write_ns, row_.last_write_ns));
+    IEZ_CHECK(read_times(first_read_ns, row_.first_read_ns, last_read_ns, row_.last_read_ns));
+    IEZ_TRY(row_.opened_ns, read_time(opened_ns));
+    IEZ_TRY(row_.removed_ns, read_time(removed_ns));
+    const std::string_view own = word(own_layout);
+    if (!own.empty() && own != "0" && own != "1") return bad(own_layout, "1 if the program chose the stripes, else 0 or empty");
+    row_.own_layout = own == "1";
+    return {};
+  }
+
+  Result<void> read_times(Column first_column, std::optional<std::int64_t>& first, Column last_column,
+                          std::optional<std::int64_t>& last) const {
+    IEZ_TRY(first, read_time(first_column));
+    IEZ_TRY(last, read_time(last_column));
+    if (first && last && *last < *first) return bad(last_column, fmt::format("no time before {}", kColumns[first_column]));
     return {};
   }
 
@@ -275,9 +299,11 @@ void append_csv_row(std::string& out, const TracedFile& file) {
   fmt::format_to(std::back_inserter(out), ",{},{},{},{},{},{},{},{},{},{},{},{}", file.read.count, file.write_calls,
                  file.read_calls, file.sequential_writes, file.sequential_reads, file.largest_write.count,
                  file.largest_read.count, file.end.count, file.creates, file.opens, file.stripe_size.count, file.ranks);
-  append_time(out, file.first_ns);
-  append_time(out, file.last_ns);
-  out += '\n';
+  for (const auto& time : {file.first_ns, file.last_ns, file.first_write_ns, file.last_write_ns, file.first_read_ns,
+                           file.last_read_ns, file.opened_ns, file.removed_ns}) {
+    append_time(out, time);
+  }
+  out += file.own_layout ? ",1\n" : ",\n";
 }
 
 std::string to_csv(std::span<const TracedFile> files) {

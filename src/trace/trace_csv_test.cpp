@@ -53,7 +53,14 @@ TracedFile every_field() {
           .ranks = 15,
           .communicator = 16,
           .first_ns = 17,
-          .last_ns = 18};
+          .last_ns = 18,
+          .first_write_ns = 19,
+          .last_write_ns = 20,
+          .first_read_ns = 21,
+          .last_read_ns = 22,
+          .opened_ns = 23,
+          .removed_ns = 24,
+          .own_layout = true};
 }
 
 TEST(TraceCsv, ColumnsOfThePaper) {
@@ -69,9 +76,9 @@ TEST(TraceCsv, WrittenText) {
   EXPECT_EQ(to_csv(std::vector{every_field(), TracedFile{.name = "a,\"b\""}}),
             "file_name,write_bytes,stripe_count,mpi_rank,communicator_size,renamed_to,read_bytes,write_calls,read_calls,"
             "sequential_writes,sequential_reads,largest_write,largest_read,end_offset,creates,opens,stripe_size,ranks,first_ns,"
-            "last_ns\n"
-            "/a/b,1,12,14,16,/a/c,2,3,4,5,6,7,8,9,10,11,13,15,17,18\n"
-            "\"a,\"\"b\"\"\",0,0,-1,0,,0,0,0,0,0,0,0,0,0,0,0,0,,\n");
+            "last_ns,first_write_ns,last_write_ns,first_read_ns,last_read_ns,opened_ns,removed_ns,own_layout\n"
+            "/a/b,1,12,14,16,/a/c,2,3,4,5,6,7,8,9,10,11,13,15,17,18,19,20,21,22,23,24,1\n"
+            "\"a,\"\"b\"\"\",0,0,-1,0,,0,0,0,0,0,0,0,0,0,0,0,0,,,,,,,,,\n");
   EXPECT_EQ(to_csv({}).find('\n'), to_csv({}).size() - 1);
 }
 
@@ -137,6 +144,19 @@ TEST(TraceCsv, TimesAreFrom1970OnAndInOrder) {
   EXPECT_THAT(row("-1", "5"), HasSubstr("column first_ns: found '-1', expected nanoseconds since 1970"));
   EXPECT_THAT(row("", "9223372036854775808"), HasSubstr("column last_ns"));
   EXPECT_THAT(row("6", "5"), HasSubstr("column last_ns: found '5', expected no time before first_ns"));
+}
+
+TEST(TraceCsv, TimesOfWritesAndReadsAreInOrderToo) {
+  const auto row = [](std::string_view columns, std::string_view fields) {
+    return refusal("file_name,write_bytes,stripe_count,mpi_rank,communicator_size," + std::string(columns) + "\n/a,1,,,," +
+                   std::string(fields) + "\n");
+  };
+  EXPECT_EQ(row("first_write_ns,last_write_ns,removed_ns,opened_ns", "5,6,1,2"), "accepted");
+  EXPECT_THAT(row("first_write_ns,last_write_ns", "6,5"), HasSubstr("last_write_ns: found '5', expected no time before first_write"));
+  EXPECT_THAT(row("first_read_ns,last_read_ns", "6,5"), HasSubstr("last_read_ns: found '5', expected no time before first_read"));
+  EXPECT_THAT(row("removed_ns", "soon"), HasSubstr("column removed_ns: found 'soon', expected nanoseconds since 1970"));
+  EXPECT_EQ(row("own_layout", "0"), "accepted");
+  EXPECT_THAT(row("own_layout", "yes"), HasSubstr("column own_layout: found 'yes', expected 1 if the program chose"));
 }
 
 TEST(TraceCsv, RowsBeforeABadOneAreVisited) {
@@ -210,6 +230,10 @@ TEST(TraceCsv, RoundTripIsExactForAnyBytes) {
               .communicator = static_cast<std::uint32_t>(any_number(rng))};
       if (rng.chance(0.5)) file.first_ns = static_cast<std::int64_t>(any_number(rng) >> 2U);
       if (rng.chance(0.5)) file.last_ns = file.first_ns.value_or(0) + static_cast<std::int64_t>(any_number(rng) >> 2U);
+      if (rng.chance(0.5)) file.first_write_ns = static_cast<std::int64_t>(any_number(rng) >> 2U);
+      if (rng.chance(0.5)) file.last_read_ns = static_cast<std::int64_t>(any_number(rng) >> 2U);
+      if (rng.chance(0.5)) file.removed_ns = static_cast<std::int64_t>(any_number(rng) >> 2U);
+      file.own_layout = rng.chance(0.5);
     }
     const std::string text = to_csv(files);
     EXPECT_EQ(accepted(text), files);

@@ -14,6 +14,13 @@ std::int32_t lower_known(std::int32_t a, std::int32_t b) {
   return b < 0 ? a : std::min(a, b);
 }
 
+std::optional<std::int64_t> known_first(std::int64_t time) {
+  return time == FileCounters::kNoFirst ? std::nullopt : std::optional(time);
+}
+std::optional<std::int64_t> known_last(std::int64_t time) {
+  return time == FileCounters::kNoLast ? std::nullopt : std::optional(time);
+}
+
 void absorb_processes(FileCounters& counters, const FileCounters& other) {
   const FileUse own = use_of(counters);
   const FileUse others = use_of(other);
@@ -60,6 +67,13 @@ void absorb(FileCounters& counters, const FileCounters& other) {
   counters.size_after = std::max(counters.size_after, other.size_after);
   counters.first_ns = std::min(counters.first_ns, other.first_ns);
   counters.last_ns = std::max(counters.last_ns, other.last_ns);
+  counters.first_write_ns = std::min(counters.first_write_ns, other.first_write_ns);
+  counters.last_write_ns = std::max(counters.last_write_ns, other.last_write_ns);
+  counters.first_read_ns = std::min(counters.first_read_ns, other.first_read_ns);
+  counters.last_read_ns = std::max(counters.last_read_ns, other.last_read_ns);
+  counters.opened_ns = std::max(counters.opened_ns, other.opened_ns);
+  counters.removed_ns = std::max(counters.removed_ns, other.removed_ns);
+  counters.own_layout = counters.own_layout || other.own_layout;
 }
 
 FileCounters counters_of(const TracedFile& file) {
@@ -79,10 +93,17 @@ FileCounters counters_of(const TracedFile& file) {
           .size_after = file.size_after.count,
           .first_ns = file.first_ns.value_or(FileCounters::kNoFirst),
           .last_ns = file.last_ns.value_or(FileCounters::kNoLast),
+          .first_write_ns = file.first_write_ns.value_or(FileCounters::kNoFirst),
+          .last_write_ns = file.last_write_ns.value_or(FileCounters::kNoLast),
+          .first_read_ns = file.first_read_ns.value_or(FileCounters::kNoFirst),
+          .last_read_ns = file.last_read_ns.value_or(FileCounters::kNoLast),
+          .opened_ns = file.opened_ns.value_or(FileCounters::kNoLast),
+          .removed_ns = file.removed_ns.value_or(FileCounters::kNoLast),
           .stripe_count = file.stripe_count,
           .rank = file.rank,
           .ranks = file.ranks,
-          .communicator = file.communicator};
+          .communicator = file.communicator,
+          .own_layout = file.own_layout};
 }
 
 void set_counters(TracedFile& file, const FileCounters& counters) {
@@ -100,10 +121,15 @@ void set_counters(TracedFile& file, const FileCounters& counters) {
   file.stripe_size.count = counters.stripe_size;
   file.size_before.count = counters.size_after > 0 ? counters.size_before : 0;
   file.size_after.count = counters.size_after;
-  file.first_ns.reset();
-  file.last_ns.reset();
-  if (counters.first_ns != FileCounters::kNoFirst) file.first_ns = counters.first_ns;
-  if (counters.last_ns != FileCounters::kNoLast) file.last_ns = counters.last_ns;
+  file.first_ns = known_first(counters.first_ns);
+  file.last_ns = known_last(counters.last_ns);
+  file.first_write_ns = known_first(counters.first_write_ns);
+  file.last_write_ns = known_last(counters.last_write_ns);
+  file.first_read_ns = known_first(counters.first_read_ns);
+  file.last_read_ns = known_last(counters.last_read_ns);
+  file.opened_ns = known_last(counters.opened_ns);
+  file.removed_ns = known_last(counters.removed_ns);
+  file.own_layout = counters.own_layout;
   file.stripe_count = counters.stripe_count;
   file.rank = counters.rank;
   file.ranks = counters.ranks;

@@ -46,12 +46,26 @@ struct TracedFile {
   // Nanoseconds since 1970; none where the log keeps no time.
   std::optional<std::int64_t> first_ns;
   std::optional<std::int64_t> last_ns;
+  std::optional<std::int64_t> first_write_ns;
+  std::optional<std::int64_t> last_write_ns;
+  std::optional<std::int64_t> first_read_ns;
+  std::optional<std::int64_t> last_read_ns;
+  std::optional<std::int64_t> opened_ns;   // when it was opened or renamed last
+  std::optional<std::int64_t> removed_ns;  // when it was removed last, or another file took its name
+
+  bool own_layout = false;  // the program chose its stripes itself
 
   friend bool operator==(const TracedFile&, const TracedFile&) = default;
 };
 
 // Several processes use one file: "shared"; one does: "per process".
 inline bool shared(const TracedFile& file) { return file.ranks > 1; }
+
+// It did not survive its run: it was removed after it was opened or renamed for the last time. Who removed it and who wrote it may be
+// different processes.
+inline bool removed(const TracedFile& file) {
+  return file.removed_ns && (!file.opened_ns || *file.removed_ns >= *file.opened_ns);
+}
 
 // The name under which the next run will find it.
 inline const std::string& final_name(const TracedFile& file) { return file.renamed.empty() ? file.name : file.renamed; }

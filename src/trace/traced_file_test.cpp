@@ -112,6 +112,35 @@ TEST(Absorb, WhatNobodySaw) {
   EXPECT_EQ(unseen(TracedFile{.name = "/b", .written = {5}}), Bytes{0});
 }
 
+TEST(Absorb, TimesOfWritesAndReads) {
+  const TracedFile a{.name = "/f", .first_write_ns = 10, .last_write_ns = 20, .last_read_ns = 5};
+  const TracedFile b{.name = "/f", .first_write_ns = 15, .last_write_ns = 30, .first_read_ns = 2, .own_layout = true};
+  const TracedFile both{.name = "/f",
+                        .first_write_ns = 10,
+                        .last_write_ns = 30,
+                        .first_read_ns = 2,
+                        .last_read_ns = 5,
+                        .own_layout = true};
+  EXPECT_EQ(sum_of(a, b), both);
+  EXPECT_EQ(sum_of(b, a), both);
+}
+
+TEST(Removed, ByTheLastOfWhatHappened) {
+  EXPECT_FALSE(removed(TracedFile{.name = "/f"}));
+  EXPECT_FALSE(removed(TracedFile{.name = "/f", .opened_ns = 5}));
+  EXPECT_TRUE(removed(TracedFile{.name = "/f", .opened_ns = 5, .removed_ns = 6}));
+  EXPECT_TRUE(removed(TracedFile{.name = "/f", .removed_ns = 6})) << "opened before the trace began";
+  EXPECT_FALSE(removed(TracedFile{.name = "/f", .opened_ns = 7, .removed_ns = 6})) << "made anew, and kept";
+
+  // The process that removed it never opened it.
+  const TracedFile writer{.name = "/f", .written = {1}, .opened_ns = 5};
+  const TracedFile remover{.name = "/f", .removed_ns = 6};
+  const TracedFile second{.name = "/f", .written = {1}, .opened_ns = 9};
+  EXPECT_TRUE(removed(sum_of(writer, remover)));
+  EXPECT_TRUE(removed(sum_of(remover, writer)));
+  EXPECT_FALSE(removed(sum_of(sum_of(writer, remover), second)));
+}
+
 TEST(Absorb, SumsDoNotWrap) {
   const TracedFile many{.name = "/f", .written = {~0ULL}, .write_calls = ~0ULL, .opens = ~0ULL, .ranks = ~0U};
   const TracedFile sum = sum_of(many, many);
