@@ -33,13 +33,15 @@ void add(Moved& to, const store::RunPhase& phase) {
 
 enum class Kind : std::uint8_t { writes, reads, both };
 
-double rate_of(const store::Run& run, Kind kind) {
+Moved moved_by(const store::Run& run, Kind kind) {
   Moved moved;
   for (const store::RunPhase& phase : run.phases) {
     if (kind == Kind::both || (kind == Kind::reads) == phase.reads) add(moved, phase);
   }
-  return moved.rate();
+  return moved;
 }
+
+double rate_of(const store::Run& run, Kind kind) { return moved_by(run, kind).rate(); }
 
 double rate_of_write_phase(const store::Run& run, std::size_t number) {
   for (const store::RunPhase& phase : run.phases) {
@@ -63,7 +65,8 @@ Compared runs_of(std::span<const store::Run> newest_first, const RunShape& shape
   Compared out;
   std::size_t pause = 0;
   for (const store::Run& run : newest_first) {
-    if (run.exit_status != kSucceeded || run.phases.empty() || !alike(shape_of(run), shape)) continue;
+    if (run.exit_status != kSucceeded || moved_by(run, Kind::both).seconds < kTooShort) continue;
+    if (!alike(shape_of(run), shape)) continue;
     if (was_placed(run)) {
       if (!out.placed.empty() && pause >= kRetry) continue;
       if (out.placed.size() < kCompared) out.placed.push_back(&run);

@@ -21,6 +21,7 @@ namespace iez::runs {
 
 inline constexpr std::size_t kRetry = 10;      // runs by default before a plan is tried again
 inline constexpr std::size_t kCompared = 20;   // runs of each kind, the newest
+inline constexpr double kTooShort = 0.1;       // seconds of phases: runs below are over before anything was to be waited for
 inline constexpr double kSameShape = 1.25;     // at most so many times the files, or bytes, of another run
 
 struct RunShape {
@@ -41,7 +42,7 @@ struct GuardAnswer {
   std::size_t tries_in = 0;     // so many runs by default until a plan is tried again
 };
 
-// Newest first. Runs that failed, or whose phases are not known, are left out.
+// Newest first. Runs that failed, that are too short, or whose phases are not known, are left out.
 GuardAnswer judge_history(std::span<const store::Run> newest_first, const RunShape& shape);
 
 // Of each write phase, by position: what `iez app show` prints.

@@ -53,6 +53,10 @@ TEST(GuardHistory, OtherShapesSayNothing) {
   EXPECT_EQ(judge({run(false, 1), larger}).gain.gain, planning::Gain::unknown);
 }
 
+TEST(GuardHistory, RunsThatAreOverAtOnceSayNothing) {
+  EXPECT_EQ(judge({run(false, 0.01), run(true, 0.09)}).gain.gain, planning::Gain::unknown);
+}
+
 TEST(GuardHistory, FailedRunsAndThoseThatPlacedNothingAreNoPlacedOnes) {
   store::Run failed = run(true, 9);
   failed.exit_status = 1;

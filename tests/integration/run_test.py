@@ -57,7 +57,7 @@ class RunCase(unittest.TestCase):
         self.environment.update(IEZ_STATE=str(self.state / "iez"), OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                                 OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_btl="self,vader",
                                 OMPI_MCA_btl_vader_single_copy_mechanism="none", XDG_CONFIG_HOME=str(self.state),
-                                IEZ_PLACE_WHEN="always", IEZ_PLACE_LEAST_FILE="0")  # class Choice has the defaults
+                                IEZ_PLACE_WHEN="always", IEZ_PLACE_LEAST_FILE="1")  # class Choice has the defaults
 
     def exec_words(self, command, *flags):
         """Through `iez lab exec`, as a user would."""
@@ -85,6 +85,10 @@ class RunCase(unittest.TestCase):
 
     def lies_as(self, planned, name):
         self.assertEqual(self.osts_of(name), planned["osts"], name)
+
+    def empty(self):
+        for name in self.place.iterdir():
+            name.unlink()
 
     def nothing_left(self):
         self.assertEqual([entry.name for entry in (self.state / "iez/runs").iterdir() if entry.name != ".lock"], [])
@@ -164,20 +168,22 @@ class Loop(RunCase):
         command = ["sh", "-c", 'for i in 1 2 3 4; do dd if=/dev/zero of=$0.$i bs=64k count=$1 status=none; done']
         app = ("--app", "drift")
         self.assertEqual(self.report([*command, "a", "4"], *app)["mode"], "learn")
+        self.empty()
         self.assertEqual(self.report([*command, "a", "4"], *app)["mode"], "place")
         other = self.report([*command, "b", "4"], *app)  # none of its files is in the plan
         self.assertEqual((other["mode"], other["created"], other["predicted"], other["given_up"], other["next_plan"]),
                          ("place", 4, 0, True, None), other)
         self.assertIn("no plan", self.iez("plan", "show", "drift", check=False).stderr)
+        self.empty()
         again = self.report([*command, "b", "4"], *app)
         self.assertEqual((again["mode"], again["plan"]), ("learn", None))
         planned = self.plan("drift")
         self.assertIn(str(self.place / "b.1"), planned)
         self.assertNotIn(str(self.place / "a.1"), planned)
+        self.empty()
         fits = self.report([*command, "b", "4"], *app)
         self.assertEqual((fits["mode"], fits["given_up"]), ("place", False))
-        for name in self.place.iterdir():
-            name.unlink()
+        self.empty()
         larger = self.report([*command, "b", "16"], *app)  # sizes are off
         self.assertEqual((larger["mode"], larger["given_up"]), ("place", True), larger)
         self.assertIn("sizes", " ".join(larger["notes"]))
@@ -213,6 +219,7 @@ class Loop(RunCase):
         self.assertIn("usable OSTs", told["reason"])
         self.assertIn("policy phases", self.iez("plan", "explain", name).stdout)
         self.assertEqual(self.iez("plan", "explain", "/nowhere", check=False).returncode, 1)
+        self.empty()
         self.report(["sh", "-c", WRITE], "--app", "told")
         diff = json.loads(self.iez("plan", "diff", "told", "--json").stdout)
         self.assertEqual(diff["same"] + len(diff["changes"]), 6)
@@ -231,6 +238,7 @@ class Loop(RunCase):
         plan = self.state / "iez/plans/anew.iezplan"
         for damage in (plan.unlink, lambda: plan.write_bytes(b"no plan")):
             damage()
+            self.empty()
             self.assertEqual(self.report(["sh", "-c", WRITE], "--app", "anew")["mode"], "place")
             self.iez("plan", "check", plan)
 
@@ -263,10 +271,6 @@ class Choice(RunCase):
         return ["sh", "-c", "n=0; for m in " + " ".join(map(str, mebibytes)) +
                 "; do n=$((n + 1)); dd if=/dev/zero of=out.$n bs=1M count=$m status=none & done; wait"]
 
-    def empty(self):
-        for name in self.place.iterdir():
-            name.unlink()
-
     def test_the_default_is_as_good(self):
         for _ in range(3):
             told = self.report(self.writing(*[2] * 8), "--app", "equal")  # one file an OST
@@ -296,6 +300,7 @@ class Choice(RunCase):
 
     def test_written_over_in_place_and_replaced(self):
         sizes = [6, 1, 5, 1, 4, 1, 3, 1, 2, 2, 1, 1, 6, 1, 5, 1]
+        self.environment["IEZ_PLACE_WHEN"] = "always"  # runs as short as these differ by chance
         over = self.writing(*sizes)
         over[2] = over[2].replace("bs=1M", "conv=notrunc bs=1M")
         self.report(over, "--app", "over")
@@ -307,6 +312,7 @@ class Choice(RunCase):
         self.assertEqual(sorted(name.name for name in self.place.iterdir()), sorted(f"out.{i}" for i in range(1, 17)))
         failing = [*over[:2], over[2] + "; rm out.2; exit 3"]
         failed = self.report(failing, "--app", "over", "--replace", check=False)
+        self.assertEqual(failed["mode"], "place", failed)
         self.assertEqual(sorted(name.name for name in self.place.iterdir() if not name.name.startswith(".")),
                          sorted(f"out.{i}" for i in range(1, 17)))  # what the run did not leave is put back
         self.assertTrue(any("old contents are kept in" in note for note in failed["notes"]), failed)
