@@ -30,6 +30,8 @@ void CommandLine::add_workload_common(CLI::App& command, WorkloadOptions& option
   command.add_flag("-R,--verify", asked.verify, "Compare every byte that is read");
   command.add_flag("--drop-cache", asked.drop_cache, "Read from the servers, not from the memory of this node");
   command.add_option("-i", asked.repetitions, "Repetitions (default: 1)")->type_name("N")->check(whole_number());
+  command.add_flag("-m", asked.multiple, "Every repetition has files of its own, with its number behind the name");
+  command.add_flag("-E", asked.in_place, "Write over files that exist (default: they are removed first)");
   command.add_option("--meet", asked.meet, "Wait before each phase for other workloads that name the same file, which is made")
       ->type_name("FILE");
   command.add_option("--parties", asked.parties, "With --meet: how many workloads there are, with this one (default: 2)")
