@@ -98,7 +98,8 @@ void CommandLine::add_workload() {
       ->required()
       ->type_name("");
   add_choice(*hacc, "-a", h.pattern.interface, kHaccInterfaces, "By these calls (default: POSIX)");
-  hacc->add_flag_callback("--shared", [&h] { h.pattern.file_per_process = false; }, "One file for all processes");
+  hacc->add_flag_callback(
+      "--shared", [&h] { h.pattern.file_per_process = false; }, "One file for all processes");
   add_quantity<Bytes>(*hacc, "--header", "Bytes before the variables (default: 24 MiB)", "SIZE", parse_bytes,
                       [&h](Bytes given) { h.pattern.header = given; });
   add_workload_common(*hacc, workload_hacc_);
@@ -150,7 +151,7 @@ void CommandLine::add_demo() {
                                  ->take_all()
                                  ->allow_extra_args(false);
   for (const DemoCase& known : demo_cases(false)) choices_[cases].push_back(known.id);
-  command->add_option("--repeat", demo_.repetitions, "Times each run writes and reads; the best counts (default: 1)")
+  command->add_option("--repeat", demo_.repetitions, "Runs of each way, in turn (default: 3; with --quick 1)")
       ->type_name("N")
       ->check(whole_number());
   add_quantity<BytesPerSecond>(*command, "--rate",

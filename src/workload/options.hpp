@@ -23,8 +23,8 @@ struct Options {
   bool drop_cache = false;  // read from the servers, not from this node's memory
   bool collective = false;  // MPI-IO, HDF5: calls that all processes make together
   std::uint32_t repetitions = 1;
-  bool multiple = false;  // every repetition has files of its own, as the steps of a simulation have
-  bool in_place = false;  // files that exist are not removed before they are written
+  bool multiple = false;      // every repetition has files of its own, as the steps of a simulation have
+  bool in_place = false;      // files that exist are not removed before they are written
   std::string meet;           // a file, where several workloads meet before each phase; empty: nobody waits
   std::uint32_t parties = 2;  // how many they are
   bool json = false;
