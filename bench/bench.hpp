@@ -4,6 +4,8 @@
 // never beaten.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
@@ -15,6 +17,27 @@
 
 namespace iez::bench {
 
+// Of several runs, in seconds.
+struct Spread {
+  double median = 0;
+  double least = 0;
+  double most = 0;
+  std::size_t runs = 0;
+};
+
+// One program that was measured in two ways, for a figure that is the worst of many.
+struct ComparedCase {
+  std::string name;
+  std::string about;
+  Spread by_default;
+  Spread placed;
+  std::string said;     // by iez, of the placed runs
+  std::string skipped;  // why it was not measured; empty: it was
+};
+
+// The default's median over the placed one's: how many times as fast it is with iez. 0: it was not measured.
+double ratio_of(const ComparedCase& compared);
+
 struct Figure {
   std::string name;             // "parse.vs_pyyaml"
   std::optional<double> value;  // none: skipped, and note says why
@@ -22,6 +45,7 @@ struct Figure {
   bool higher_is_better = true;
   std::optional<double> target;
   std::string note;
+  std::vector<ComparedCase> cases;  // that it is made of
 };
 
 // Whether the figure reaches its target; nothing if there is no target or no value.
@@ -41,6 +65,7 @@ struct Settings {
   std::string openmpi_library;                     // libiez-mpi-openmpi.so; likewise
   std::string mpich_library;                       // libiez-mpi-mpich.so; likewise
   std::vector<Peer> peers;
+  std::vector<std::string> cases;  // of `loop`: these alone; empty: all of it
 };
 
 struct Bench {
@@ -50,6 +75,9 @@ struct Bench {
 };
 
 std::span<const Bench> benches();
+
+// Of the cases that Settings::cases may name.
+std::vector<std::string_view> case_names();
 
 // Parses the job_stats dump at path and reports what it took, in a process of its own so that its memory can be told:
 // {"jobs": N, "bytes": N, "seconds": S, "peak_kib": N}

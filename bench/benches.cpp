@@ -7,6 +7,7 @@
 #include "jobs.hpp"
 #include "lab_disks.hpp"
 #include "loop.hpp"
+#include "loop_cases.hpp"
 #include "lustre_parse.hpp"
 #include "place.hpp"
 #include "preload.hpp"
@@ -40,6 +41,16 @@ std::optional<bool> reached(const Figure& figure) {
   return figure.higher_is_better ? *figure.value >= *figure.target : *figure.value <= *figure.target;
 }
 
+double ratio_of(const ComparedCase& compared) {
+  return compared.placed.median > 0 ? compared.by_default.median / compared.placed.median : 0;
+}
+
 std::span<const Bench> benches() { return kBenches; }
+
+std::vector<std::string_view> case_names() {
+  std::vector<std::string_view> names;
+  for (const LoopCase& known : loop_cases()) names.push_back(known.name);
+  return names;
+}
 
 }  // namespace iez::bench

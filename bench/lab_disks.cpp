@@ -1,10 +1,8 @@
 #include "lab_disks.hpp"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <barrier>
-#include <cerrno>
 #include <chrono>
 #include <mutex>
 #include <optional>
@@ -15,7 +13,6 @@
 #include <fmt/format.h>
 
 #include "base/units.hpp"
-#include "input/byte_stream.hpp"
 #include "lustre/layout_file.hpp"
 #include "model/layout.hpp"
 #include "running_lab.hpp"
@@ -43,19 +40,6 @@ struct Scale {
 };
 constexpr Scale kQuick{.balanced_mib = 15, .imbalanced_mib = 3};
 
-Result<void> write_file(const std::string& path, unsigned mib) {
-  const input::UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  if (fd.get() < 0) return fail_errno(errno, path);
-  const std::string piece(kPiece, 'x');
-  for (unsigned i = 0; i < mib; ++i) {
-    if (::pwrite(fd.get(), piece.data(), kPiece, static_cast<off_t>(i * kPiece)) != static_cast<ssize_t>(kPiece)) {
-      return fail_errno(errno, path);
-    }
-  }
-  if (::fsync(fd.get()) != 0) return fail_errno(errno, path);
-  return {};
-}
-
 // Bytes a second of all writers, each with the OSTs that `osts` gives for its number, until the last byte is on disk.
 template <typename Osts>
 Result<double> measure(const RunningLab& lab, const std::string& name, unsigned mib, const Osts& osts) {
@@ -75,7 +59,7 @@ Result<double> measure(const RunningLab& lab, const std::string& name, unsigned 
   for (const std::string& path : paths) {
     writers.emplace_back([&together, &mutex, &problem, &path, mib] {
       together.arrive_and_wait();
-      auto written = write_file(path, mib);
+      auto written = write_mib(path, mib);
       if (written) return;
       const std::scoped_lock lock(mutex);
       problem = std::move(written).error();

@@ -38,6 +38,34 @@ std::string_view verdict(const bench::Figure& figure) {
   return *reached ? "reached" : "missed";
 }
 
+// "1.57 (1.50..1.80)": seconds.
+std::string spread_text(const bench::Spread& spread) {
+  return fmt::format("{:.2f} ({:.2f}..{:.2f})", spread.median, spread.least, spread.most);
+}
+
+std::string cases_table(const bench::Figure& figure, const Terminal& terminal) {
+  Table table({{"CASE"},
+               {"DEFAULT s", Align::right},
+               {"PLACED s", Align::right},
+               {"RATIO", Align::right},
+               {"RUNS", Align::right},
+               {"IEZ SAID"}});
+  for (const bench::ComparedCase& one : figure.cases) {
+    if (!one.skipped.empty()) {
+      table.add({{one.name}, {"-"}, {"-"}, {"-"}, {"0"}, {fmt::format("skipped: {}", one.skipped)}});
+      continue;
+    }
+    const double ratio = bench::ratio_of(one);
+    table.add({{one.name},
+               {spread_text(one.by_default)},
+               {spread_text(one.placed)},
+               {fmt::format("{:.2f}", ratio), ratio < figure.target.value_or(0) ? Colour::red : Colour::none},
+               {std::to_string(one.placed.runs)},
+               {one.said}});
+  }
+  return table.render(terminal, true);
+}
+
 std::string to_text(std::string_view name, const std::vector<bench::Figure>& figures, const Terminal& terminal) {
   Table table({{"FIGURE"}, {"VALUE", Align::right}, {"UNIT"}, {"TARGET", Align::right}, {""}, {"NOTE"}});
   for (const bench::Figure& figure : figures) {
@@ -48,7 +76,25 @@ std::string to_text(std::string_view name, const std::vector<bench::Figure>& fig
                {std::string(verdict(figure)), verdict(figure) == "missed" ? Colour::red : Colour::none},
                {figure.note}});
   }
-  return fmt::format("{} ({})\n{}", name, build::kCommit, table.render(terminal, true));
+  std::string text = fmt::format("{} ({})\n{}", name, build::kCommit, table.render(terminal, true));
+  for (const bench::Figure& figure : figures) {
+    if (!figure.cases.empty()) text += fmt::format("\n{}: its cases\n{}", figure.name, cases_table(figure, terminal));
+  }
+  return text;
+}
+
+ordered_json to_json(const bench::Spread& spread) {
+  return {{"median_s", spread.median}, {"least_s", spread.least}, {"most_s", spread.most}, {"runs", spread.runs}};
+}
+
+ordered_json to_json(const bench::ComparedCase& one) {
+  if (!one.skipped.empty()) return {{"case", one.name}, {"about", one.about}, {"skipped", one.skipped}};
+  return {{"case", one.name},
+          {"about", one.about},
+          {"default", to_json(one.by_default)},
+          {"placed", to_json(one.placed)},
+          {"ratio", bench::ratio_of(one)},
+          {"said", one.said}};
 }
 
 ordered_json to_json(std::string_view name, const std::vector<bench::Figure>& figures) {
@@ -60,6 +106,9 @@ ordered_json to_json(std::string_view name, const std::vector<bench::Figure>& fi
                                {"better", figure.higher_is_better ? "higher" : "lower"},
                                {"target", or_null(figure.target)},
                                {"note", figure.note}});
+    if (figure.cases.empty()) continue;
+    ordered_json& cases = json["figures"].back()["cases"];
+    for (const bench::ComparedCase& one : figure.cases) cases.push_back(to_json(one));
   }
   return json;
 }
@@ -113,6 +162,9 @@ Result<void> run_bench(const BenchOptions& options, Context& context) {
   }
   if (chosen.empty()) return list_benches(context.terminal, options.json);
   IEZ_TRY(const auto peers, peers_of(options.peers));
+  if (!options.cases.empty() && std::ranges::none_of(chosen, [](const bench::Bench* one) { return one->name == "loop"; })) {
+    return fail(Errc::invalid_argument, "--case: only loop has cases");
+  }
   std::error_code ignored;
   for (const bench::Bench* known : chosen) {
     const bench::Settings settings{.progress = [&](std::string_view line) { fmt::print(stderr, "{}: {}\n", known->name, line); },
@@ -121,7 +173,8 @@ Result<void> run_bench(const BenchOptions& options, Context& context) {
                                    .preload_library = find_preload_library().value_or(""),
                                    .openmpi_library = find_mpi_library("openmpi").value_or(""),
                                    .mpich_library = find_mpi_library("mpich").value_or(""),
-                                   .peers = peers};
+                                   .peers = peers,
+                                   .cases = options.cases};
     auto figures = known->run(settings);
     if (!figures) return with_context(std::move(figures).error(), known->name);
     IEZ_CHECK(print(options.json ? to_line(to_json(known->name, *figures)) : to_text(known->name, *figures, context.terminal)));

@@ -14,6 +14,7 @@ struct BenchOptions {
   bool json = false;
   bool quick = false;
   std::vector<std::string> peers;  // NAME=LIBRARY
+  std::vector<std::string> cases;  // of loop: these alone
   std::string measure;             // a job_stats dump to parse in this process
 };
 

@@ -118,6 +118,12 @@ void CommandLine::add_bench() {
       ->expected(1)
       ->take_all()
       ->allow_extra_args(false);
+  CLI::Option* const cases = command->add_option("--case", bench_.cases, "For loop: only this case; repeat for more")
+                                 ->type_name("CASE")
+                                 ->expected(1)
+                                 ->take_all()
+                                 ->allow_extra_args(false);
+  for (const std::string_view known : bench::case_names()) choices_[cases].emplace_back(known);
   command
       ->add_option("--measure", bench_.measure,
                    "Parse this job_stats dump and report its cost, as lustre-parse does in a process of its own")

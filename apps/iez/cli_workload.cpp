@@ -30,6 +30,8 @@ void CommandLine::add_workload_common(CLI::App& command, WorkloadOptions& option
   command.add_flag("-R,--verify", asked.verify, "Compare every byte that is read");
   command.add_flag("--drop-cache", asked.drop_cache, "Read from the servers, not from the memory of this node");
   command.add_option("-i", asked.repetitions, "Repetitions (default: 1)")->type_name("N")->check(whole_number());
+  command.add_flag("-m", asked.multiple, "Every repetition has files of its own, with its number behind the name");
+  command.add_flag("-E", asked.in_place, "Write over files that exist (default: they are removed first)");
   command.add_option("--meet", asked.meet, "Wait before each phase for other workloads that name the same file, which is made")
       ->type_name("FILE");
   command.add_option("--parties", asked.parties, "With --meet: how many workloads there are, with this one (default: 2)")
@@ -96,7 +98,8 @@ void CommandLine::add_workload() {
       ->required()
       ->type_name("");
   add_choice(*hacc, "-a", h.pattern.interface, kHaccInterfaces, "By these calls (default: POSIX)");
-  hacc->add_flag_callback("--shared", [&h] { h.pattern.file_per_process = false; }, "One file for all processes");
+  hacc->add_flag_callback(
+      "--shared", [&h] { h.pattern.file_per_process = false; }, "One file for all processes");
   add_quantity<Bytes>(*hacc, "--header", "Bytes before the variables (default: 24 MiB)", "SIZE", parse_bytes,
                       [&h](Bytes given) { h.pattern.header = given; });
   add_workload_common(*hacc, workload_hacc_);
@@ -148,7 +151,7 @@ void CommandLine::add_demo() {
                                  ->take_all()
                                  ->allow_extra_args(false);
   for (const DemoCase& known : demo_cases(false)) choices_[cases].push_back(known.id);
-  command->add_option("--repeat", demo_.repetitions, "Times each run writes and reads; the best counts (default: 1)")
+  command->add_option("--repeat", demo_.repetitions, "Runs of each way, in turn (default: 3; with --quick 1)")
       ->type_name("N")
       ->check(whole_number());
   add_quantity<BytesPerSecond>(*command, "--rate",

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,9 +12,9 @@
 namespace iez::cli {
 
 struct DemoOptions {
-  std::string out;                 // folder of the page and its data; empty: iez-demo in the working folder
-  std::vector<std::string> cases;  // by id; empty: all
-  std::uint32_t repetitions = 1;
+  std::string out;                           // folder of the page and its data; empty: iez-demo in the working folder
+  std::vector<std::string> cases;            // by id; empty: all
+  std::optional<std::uint32_t> repetitions;  // of each way; none: three, or one if quick
   BytesPerSecond ost_rate{20e6};
   bool local = false;  // no coordinator
   bool quick = false;

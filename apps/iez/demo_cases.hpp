@@ -15,8 +15,9 @@ namespace iez::cli {
 struct DemoApplication {
   std::string name;  // also that of its folder
   workload::Pattern pattern;
-  std::uint16_t stripe_count = 1;  // default of its folder
+  std::uint16_t stripe_count = 1;  // default of its folder; 0: the folder has none, and iez may choose
   std::uint32_t client = 0;
+  std::uint32_t steps = 1;  // each with files of its own
 };
 
 struct DemoCase {
@@ -31,26 +32,52 @@ struct DemoCase {
 // Patterns have no file names yet.
 std::vector<DemoCase> demo_cases(bool quick);
 
-struct DemoPass {
-  double write_mb_s = 0;
-  double read_mb_s = 0;
-  double ost_cost = 0;
+// Of one way: a value for each run, in their order.
+class DemoRates {
+ public:
+  void add(double mb_s) { values_.push_back(mb_s); }
+
+  [[nodiscard]] double median() const;  // 0: there was no run
+  [[nodiscard]] double least() const;
+  [[nodiscard]] double most() const;
+
+ private:
+  std::vector<double> values_;
+};
+
+// One way, by default or placed.
+struct DemoWay {
+  DemoRates write_mb_s;
+  DemoRates read_mb_s;
+  double ost_cost = 0;  // of its last run, as all below
   double oss_cost = 0;
   std::vector<std::uint64_t> used;  // bytes of each OST
-  std::uint64_t planned = 0;        // files that lie where the plan said; 0 by default
+  std::string said;                 // by iez, of this run: "placed 64 of 64"
 };
+
+// The ratio of two medians, or that nobody can tell them apart: one of them lies within the spread of the other's runs. Of single
+// runs nothing is known.
+struct DemoGain {
+  double factor = 0;
+  bool is_tie = false;
+};
+DemoGain gain_of(const DemoRates& by_default, const DemoRates& by_iez);
 
 struct DemoOutcome {
   DemoCase about;
-  DemoPass by_default;
-  DemoPass by_iez;
-  double optimum = 0;  // the least OSTCost there is for these files
+  DemoWay by_default;
+  DemoWay by_iez;
+  std::optional<double> optimum;  // the least OSTCost there is for these files; none: it depends on stripes that iez may choose
   std::uint64_t files = 0;
   std::uint64_t bytes = 0;
 
-  [[nodiscard]] double write_gain() const { return by_default.write_mb_s > 0 ? by_iez.write_mb_s / by_default.write_mb_s : 0; }
-  [[nodiscard]] double read_gain() const { return by_default.read_mb_s > 0 ? by_iez.read_mb_s / by_default.read_mb_s : 0; }
+  [[nodiscard]] DemoGain write_gain() const { return gain_of(by_default.write_mb_s, by_iez.write_mb_s); }
+  [[nodiscard]] DemoGain read_gain() const { return gain_of(by_default.read_mb_s, by_iez.read_mb_s); }
 };
+
+// What iez said of a run, from the standard error of `iez run --json` of each application: "placed 64 of 64", or "not placed",
+// and why if it says so.
+std::string demo_said(const std::vector<std::string>& talks);
 
 // Largest over mean; 1 where nothing is used.
 double largest_over_mean(const std::vector<std::uint64_t>& values);

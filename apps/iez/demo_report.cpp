@@ -19,9 +19,17 @@ constexpr std::string_view kNote =
     "gain. With "
     "files of unequal sizes, each on one OST as Lustre has it by default, there is.";
 
-std::string gain(double factor) { return fmt::format("{:+.0f} %", (factor - 1) * 100); }
+std::string gain(const DemoGain& gain) { return gain.is_tie ? "tie" : fmt::format("{:+.0f} %", (gain.factor - 1) * 100); }
+
+// "100 (95..104)"; of a single run "100".
+std::string rate(const DemoRates& rates) {
+  if (rates.least() == rates.most()) return fmt::format("{:.0f}", rates.median());
+  return fmt::format("{:.0f} ({:.0f}..{:.0f})", rates.median(), rates.least(), rates.most());
+}
 
 std::string number_or_dash(const std::optional<double>& value) { return value ? fmt::format("{:.2f}", *value) : "-"; }
+
+std::string cost_or_dash(const std::optional<double>& value) { return value ? fmt::format("{:.3f}", *value) : "-"; }
 
 // "1.47 -> 1.01"
 std::string published(const DemoCase& about) {
@@ -30,27 +38,32 @@ std::string published(const DemoCase& about) {
 }
 
 struct Best {
-  double write = 0;
-  double read = 0;
-  double least = 0;
+  DemoGain write;
+  DemoGain read;
+  DemoGain least;
 };
 
 Best best_of(const DemoReport& report) {
-  Best best{.least = 1e9};
+  const auto of_factor = [](const DemoGain& a, const DemoGain& b) { return a.factor < b.factor; };
+  Best best{.least = {.factor = 1e9}};
   for (const DemoOutcome& outcome : report.outcomes) {
-    best.write = std::max(best.write, outcome.write_gain());
-    best.read = std::max(best.read, outcome.read_gain());
-    best.least = std::min({best.least, outcome.write_gain(), outcome.read_gain()});
+    best.write = std::max(best.write, outcome.write_gain(), of_factor);
+    best.read = std::max(best.read, outcome.read_gain(), of_factor);
+    best.least = std::min({best.least, outcome.write_gain(), outcome.read_gain()}, of_factor);
   }
   return best;
 }
 
-ordered_json pass_json(const DemoPass& pass) {
-  return {{"ost_cost", pass.ost_cost},
-          {"oss_cost", pass.oss_cost},
-          {"write_mb_s", pass.write_mb_s},
-          {"read_mb_s", pass.read_mb_s},
-          {"used_bytes", pass.used}};
+ordered_json way_json(const DemoWay& way) {
+  return {{"ost_cost", way.ost_cost},
+          {"oss_cost", way.oss_cost},
+          {"write_mb_s", way.write_mb_s.median()},
+          {"write_mb_s_least", way.write_mb_s.least()},
+          {"write_mb_s_most", way.write_mb_s.most()},
+          {"read_mb_s", way.read_mb_s.median()},
+          {"read_mb_s_least", way.read_mb_s.least()},
+          {"read_mb_s_most", way.read_mb_s.most()},
+          {"used_bytes", way.used}};
 }
 
 constexpr std::string_view kStyle = R"(<style>
@@ -108,7 +121,7 @@ constexpr double kBars = 110;
 constexpr double kBottom = 22;
 constexpr double kServerGap = 10;
 
-void add_panel(std::string& out, double left, const DemoPass& pass, std::string_view title, std::string_view style,
+void add_panel(std::string& out, double left, const DemoWay& pass, std::string_view title, std::string_view style,
                double largest) {
   const std::size_t count = pass.used.size();
   const double servers = static_cast<double>((count + kDemoOstsPerServer - 1) / kDemoOstsPerServer);
@@ -143,7 +156,7 @@ void add_panel(std::string& out, double left, const DemoPass& pass, std::string_
 
 std::string case_svg(const DemoOutcome& outcome) {
   double largest = 0;
-  for (const DemoPass* pass : {&outcome.by_default, &outcome.by_iez}) {
+  for (const DemoWay* pass : {&outcome.by_default, &outcome.by_iez}) {
     for (const std::uint64_t used : pass->used) largest = std::max(largest, static_cast<double>(used));
   }
   std::string out = fmt::format("<svg viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"Bytes on each OST\">\n",
@@ -167,18 +180,19 @@ void add_table(std::string& out, const DemoReport& report) {
       "<tr><th>case</th><th>default</th><th>iez</th><th>optimum</th><th>published</th><th>default</th><th>iez</th>"
       "<th>default</th><th>iez</th><th>gain</th><th>default</th><th>iez</th><th>gain</th></tr>\n";
   for (const DemoOutcome& outcome : report.outcomes) {
-    const DemoPass& a = outcome.by_default;
-    const DemoPass& b = outcome.by_iez;
+    const DemoWay& a = outcome.by_default;
+    const DemoWay& b = outcome.by_iez;
     const std::string told =
         outcome.about.published_default
             ? fmt::format("{} → {}", number_or_dash(outcome.about.published_default), number_or_dash(outcome.about.published_iez))
             : std::string("–");
     out += fmt::format(
-        "<tr><td>{}</td><td>{:.3f}</td><td class=\"strong\">{:.3f}</td><td>{:.3f}</td><td>{}</td><td>{:.3f}</td><td>{:.3f}</td>"
-        "<td>{:.0f}</td><td>{:.0f}</td><td class=\"strong\">{}</td><td>{:.0f}</td><td>{:.0f}</td><td "
+        "<tr><td>{}</td><td>{:.3f}</td><td class=\"strong\">{:.3f}</td><td>{}</td><td>{}</td><td>{:.3f}</td><td>{:.3f}</td>"
+        "<td>{}</td><td>{}</td><td class=\"strong\">{}</td><td>{}</td><td>{}</td><td "
         "class=\"strong\">{}</td></tr>\n",
-        markup_escaped(outcome.about.title), a.ost_cost, b.ost_cost, outcome.optimum, told, a.oss_cost, b.oss_cost, a.write_mb_s,
-        b.write_mb_s, gain(outcome.write_gain()), a.read_mb_s, b.read_mb_s, gain(outcome.read_gain()));
+        markup_escaped(outcome.about.title), a.ost_cost, b.ost_cost, cost_or_dash(outcome.optimum), told, a.oss_cost, b.oss_cost,
+        rate(a.write_mb_s), rate(b.write_mb_s), gain(outcome.write_gain()), rate(a.read_mb_s), rate(b.read_mb_s),
+        gain(outcome.read_gain()));
   }
   out += "</table></div>\n";
 }
@@ -195,29 +209,34 @@ std::string demo_text(const DemoReport& report, const Terminal& terminal) {
                {"WRITE MB/s", Align::right},
                {"GAIN", Align::right},
                {"READ MB/s", Align::right},
-               {"GAIN", Align::right}});
+               {"GAIN", Align::right},
+               {"iez"}});
   for (const DemoOutcome& outcome : report.outcomes) {
-    const DemoPass& a = outcome.by_default;
-    const DemoPass& b = outcome.by_iez;
+    const DemoWay& a = outcome.by_default;
+    const DemoWay& b = outcome.by_iez;
     table.add({{outcome.about.title},
                {fmt::format("{:.3f}", a.ost_cost)},
                {fmt::format("{:.3f}", b.ost_cost), Colour::bold},
-               {fmt::format("{:.3f}", outcome.optimum)},
+               {cost_or_dash(outcome.optimum)},
                {published(outcome.about)},
                {fmt::format("{:.3f} -> {:.3f}", a.oss_cost, b.oss_cost)},
-               {fmt::format("{:.0f} -> {:.0f}", a.write_mb_s, b.write_mb_s)},
+               {fmt::format("{} -> {}", rate(a.write_mb_s), rate(b.write_mb_s))},
                {gain(outcome.write_gain()), Colour::bold},
-               {fmt::format("{:.0f} -> {:.0f}", a.read_mb_s, b.read_mb_s)},
-               {gain(outcome.read_gain()), Colour::bold}});
+               {fmt::format("{} -> {}", rate(a.read_mb_s), rate(b.read_mb_s))},
+               {gain(outcome.read_gain()), Colour::bold},
+               {b.said}});
   }
-  std::string out = "Every application ran twice, unchanged: first as Lustre places files, then as iez does.\n\n";
+  std::string out =
+      fmt::format("Every application ran, unchanged, as Lustre places files and as iez does: {} each way, in turn.\n\n",
+                  report.repetitions == 1 ? "once" : fmt::format("{} times", report.repetitions));
   out += table.render(terminal, true);
   out +=
       "\nOSTCost is the fullest OST over the mean: 1 is even. Published: the source's testbed, round robin -> its allocator.\n"
       "Lustre's own round robin, which the lab has, is nearly even for files of one size; there is little left to gain.\n"
       "Files of unequal sizes, or two applications at once, are where it is not.\n";
-  out += report.quick ? "This was a quick run: files too small for rates that mean something.\n"
-                      : "Rates move by a tenth or more with what else a machine does: --repeat 3 takes the best of three runs.\n";
+  out += report.quick
+             ? "This was a quick run: files too small for rates that mean something.\n"
+             : "Rates are medians (least..most). A tie: the median of one way lies within what the other way had, too.\n";
   out +=
       "\nWhat next\n"
       "  iez run -- mpirun -n 64 ./your_program     twice: the second run is placed (docs/guide/try-it.md)\n"
@@ -228,8 +247,11 @@ std::string demo_text(const DemoReport& report, const Terminal& terminal) {
 }
 
 ordered_json demo_json(const DemoReport& report) {
-  ordered_json json{
-      {"quick", report.quick}, {"coordinator", !report.local}, {"seconds", report.seconds}, {"cases", ordered_json::array()}};
+  ordered_json json{{"quick", report.quick},
+                    {"coordinator", !report.local},
+                    {"repetitions", report.repetitions},
+                    {"seconds", report.seconds},
+                    {"cases", ordered_json::array()}};
   for (const DemoOutcome& outcome : report.outcomes) {
     json["cases"].push_back({{"case", outcome.about.id},
                              {"title", outcome.about.title},
@@ -238,11 +260,14 @@ ordered_json demo_json(const DemoReport& report) {
                              {"bytes", outcome.bytes},
                              {"published_default", or_null(outcome.about.published_default)},
                              {"published_iez", or_null(outcome.about.published_iez)},
-                             {"optimum", outcome.optimum},
-                             {"default", pass_json(outcome.by_default)},
-                             {"iez", pass_json(outcome.by_iez)},
-                             {"write_gain", outcome.write_gain()},
-                             {"read_gain", outcome.read_gain()}});
+                             {"optimum", or_null(outcome.optimum)},
+                             {"default", way_json(outcome.by_default)},
+                             {"iez", way_json(outcome.by_iez)},
+                             {"write_gain", outcome.write_gain().factor},
+                             {"write_tie", outcome.write_gain().is_tie},
+                             {"read_gain", outcome.read_gain().factor},
+                             {"read_tie", outcome.read_gain().is_tie},
+                             {"said", outcome.by_iez.said}});
   }
   return json;
 }
@@ -253,23 +278,27 @@ std::string demo_page(const DemoReport& report) {
   double fullest_placed = 1;
   std::uint64_t files = 0;
   for (const DemoOutcome& outcome : report.outcomes) {
-    fullest = std::max(fullest, outcome.by_default.ost_cost);
-    fullest_placed = std::max(fullest_placed, outcome.by_iez.ost_cost);
+    if (outcome.optimum) {  // files that use only some OSTs by their stripes are not even
+      fullest = std::max(fullest, outcome.by_default.ost_cost);
+      fullest_placed = std::max(fullest_placed, outcome.by_iez.ost_cost);
+    }
     files += outcome.files;
   }
   std::string out = fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>iez demo</title>\n{}</head>\n<body>\n"
-      "<h1>The same programs, twice</h1>\n"
+      "<h1>The same programs, two ways</h1>\n"
       "<p class=\"soft\">A lab of 3 OSSs with 5 OSTs each and two client nodes. Every application ran under Lustre's default "
       "allocation while "
-      "iez watched, then again, unchanged, with its files placed by iez{}. All bytes were read back and compared. It took {:.0f} "
-      "s.</p>\n",
-      kStyle, report.local ? "" : " through a coordinator that heard from an agent on every server", report.seconds);
+      "iez watched, and, unchanged, with its files placed by iez{}: {} each way, in turn. All bytes were read back and compared. "
+      "It "
+      "took {:.0f} s.</p>\n",
+      kStyle, report.local ? "" : " through a coordinator that heard from an agent on every server",
+      report.repetitions == 1 ? "once" : fmt::format("{} times", report.repetitions), report.seconds);
   if (report.quick) out += "<p><strong>A quick run: files too small for rates that mean something.</strong></p>\n";
   out += "<div class=\"facts\">\n";
-  add_fact(out, gain(best.write), "write rate, best case", best.write > 1.05);
-  add_fact(out, gain(best.read), "read rate, best case", best.read > 1.05);
+  add_fact(out, gain(best.write), "write rate, best case", best.write.factor > 1.05);
+  add_fact(out, gain(best.read), "read rate, best case", best.read.factor > 1.05);
   add_fact(out, gain(best.least), "worst case, read or write", false);
   add_fact(out, fmt::format("{:.2f} → {:.2f}", fullest, fullest_placed), "largest OSTCost, default and iez",
            fullest_placed < fullest);
@@ -278,9 +307,10 @@ std::string demo_page(const DemoReport& report) {
   add_table(out, report);
   out += fmt::format("<p class=\"soft\">{}</p>\n<h2>How full each OST was</h2>\n<div class=\"cases\">\n", markup_escaped(kNote));
   for (const DemoOutcome& outcome : report.outcomes) {
-    out += fmt::format("<figure><figcaption>{}<span>{} files, {:.0f} MB; write {}, read {}</span></figcaption>\n{}</figure>\n",
-                       markup_escaped(outcome.about.title), outcome.files, static_cast<double>(outcome.bytes) / 1e6,
-                       gain(outcome.write_gain()), gain(outcome.read_gain()), case_svg(outcome));
+    out += fmt::format("<figure><figcaption>{}<span>{} {}, {:.0f} MB; write {}, read {}; {}</span></figcaption>\n{}</figure>\n",
+                       markup_escaped(outcome.about.title), outcome.files, outcome.files == 1 ? "file" : "files",
+                       static_cast<double>(outcome.bytes) / 1e6, gain(outcome.write_gain()), gain(outcome.read_gain()),
+                       markup_escaped(outcome.by_iez.said), case_svg(outcome));
   }
   out +=
       "</div>\n<p class=\"soft\">The dashed line is the mean: a perfectly even placement ends there. An application is done when "

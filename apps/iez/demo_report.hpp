@@ -3,6 +3,7 @@
 // Thread safety: pure functions.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ struct DemoReport {
   std::vector<DemoOutcome> outcomes;
   bool quick = false;
   bool local = false;
+  std::uint32_t repetitions = 1;  // of each way
   double seconds = 0;
 };
 

@@ -17,14 +17,29 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
+DemoRates rates(const std::vector<double>& values) {
+  DemoRates rates;
+  for (const double value : values) rates.add(value);
+  return rates;
+}
+
 DemoReport one_case() {
   DemoOutcome outcome{.about = {.id = "x", .title = "one <two> & three", .published_default = 1.47, .published_iez = 1.01},
-                      .by_default = {.write_mb_s = 100, .read_mb_s = 200, .ost_cost = 1.5, .oss_cost = 1.25, .used = {3, 1, 2}},
-                      .by_iez = {.write_mb_s = 150, .read_mb_s = 198, .ost_cost = 1, .oss_cost = 1, .used = {2, 2, 2}},
+                      .by_default = {.write_mb_s = rates({90, 100, 105}),
+                                     .read_mb_s = rates({200}),
+                                     .ost_cost = 1.5,
+                                     .oss_cost = 1.25,
+                                     .used = {3, 1, 2}},
+                      .by_iez = {.write_mb_s = rates({150, 160, 140}),
+                                 .read_mb_s = rates({198}),
+                                 .ost_cost = 1,
+                                 .oss_cost = 1,
+                                 .used = {2, 2, 2},
+                                 .said = "placed 3 of 3 <files>"},
                       .optimum = 1,
                       .files = 3,
                       .bytes = 6'000'000};
-  return {.outcomes = {outcome}, .seconds = 12};
+  return {.outcomes = {outcome}, .repetitions = 3, .seconds = 12};
 }
 
 TEST(DemoCases, LargestOverMean) {
@@ -56,9 +71,66 @@ TEST(DemoCases, AllMakeSense) {
   }
 }
 
+TEST(DemoCases, OneHasStepsAndOneASharedFileWithoutALayout) {
+  for (const bool quick : {false, true}) {
+    const auto cases = demo_cases(quick);
+    const auto has = [&cases](const auto& what) {
+      return std::ranges::any_of(cases, [&what](const DemoCase& about) { return what(about.applications[0]); });
+    };
+    EXPECT_TRUE(
+        has([](const DemoApplication& one) { return one.steps == 4 && one.pattern.ranks == 15 && one.pattern.spread > 0; }));
+    EXPECT_TRUE(has([](const DemoApplication& one) { return one.stripe_count == 0 && !one.pattern.file_per_process; }));
+  }
+}
+
+TEST(DemoCases, MedianAndSpread) {
+  EXPECT_DOUBLE_EQ(rates({}).median(), 0);
+  EXPECT_DOUBLE_EQ(rates({3, 1, 2}).median(), 2);
+  EXPECT_DOUBLE_EQ(rates({3, 1, 2}).least(), 1);
+  EXPECT_DOUBLE_EQ(rates({3, 1, 2}).most(), 3);
+}
+
+TEST(DemoCases, TieIsWhatTheSpreadHides) {
+  EXPECT_TRUE(gain_of(rates({100, 98, 104}), rates({102, 99, 103})).is_tie);
+  EXPECT_TRUE(gain_of(rates({100, 100, 100}), rates({90, 101, 110})).is_tie);
+  const DemoGain gain = gain_of(rates({100, 98, 104}), rates({105, 110, 120}));
+  EXPECT_FALSE(gain.is_tie);
+  EXPECT_DOUBLE_EQ(gain.factor, 1.1);
+  EXPECT_FALSE(gain_of(rates({100}), rates({101})).is_tie);  // of single runs nobody knows
+}
+
+TEST(DemoCases, WhatIezSaysOfAllApplications) {
+  EXPECT_EQ(demo_said({R"({"application": "a", "mode": "place", "placed": 3, "files": 4})",
+                       R"({"application": "b", "mode": "place", "placed": 5, "files": 5})"}),
+            "placed 8 of 9");
+  EXPECT_EQ(
+      demo_said(
+          {R"({"application": "a", "mode": "learn", "placed": 0, "files": 4, "verdict": "not placing: the default is as good"})"}),
+      "not placed: the default is as good");
+  EXPECT_EQ(demo_said({R"({"application": "a", "mode": "place", "placed": 0, "files": 4})", "nothing"}), "not placed");
+}
+
+TEST(DemoReport, ATieIsCalledOne) {
+  DemoReport report = one_case();
+  report.outcomes[0].by_iez.write_mb_s = rates({104, 99, 101});
+  const std::string text = demo_text(report, {});
+  EXPECT_THAT(text, HasSubstr("tie"));
+  EXPECT_THAT(text, Not(HasSubstr("+1 %")));
+  EXPECT_EQ(demo_json(report)["cases"][0]["write_tie"], true);
+  EXPECT_THAT(demo_page(report), HasSubstr("write tie"));
+}
+
+TEST(DemoReport, NoOptimumWhereStripesAreOpen) {
+  DemoReport report = one_case();
+  report.outcomes[0].optimum.reset();
+  EXPECT_TRUE(demo_json(report)["cases"][0]["optimum"].is_null());
+  EXPECT_THAT(demo_page(report), HasSubstr("<td>-</td>"));
+}
+
 TEST(DemoReport, TextHasFiguresAndNothingButAscii) {
   const std::string text = demo_text(one_case(), {});
-  for (const char* part : {"1.500", "1.000", "1.47 -> 1.01", "100 -> 150", "+50 %", "200 -> 198", "-1 %"}) {
+  for (const char* part : {"1.500", "1.000", "1.47 -> 1.01", "100 (90..105) -> 150 (140..160)", "+50 %", "200 -> 198", "-1 %",
+                           "3 times each way", "placed 3 of 3 <files>"}) {
     EXPECT_THAT(text, HasSubstr(part));
   }
   EXPECT_TRUE(std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 128; }));
@@ -68,6 +140,10 @@ TEST(DemoReport, TextHasFiguresAndNothingButAscii) {
 TEST(DemoReport, JsonHasWhatThePagePrints) {
   const ordered_json json = demo_json(one_case());
   EXPECT_EQ(json["cases"][0]["write_gain"], 1.5);
+  EXPECT_EQ(json["cases"][0]["write_tie"], false);
+  EXPECT_EQ(json["cases"][0]["iez"]["write_mb_s_most"], 160);
+  EXPECT_EQ(json["cases"][0]["said"], "placed 3 of 3 <files>");
+  EXPECT_EQ(json["repetitions"], 3);
   EXPECT_EQ(json["cases"][0]["default"]["used_bytes"], (std::vector<std::uint64_t>{3, 1, 2}));
   EXPECT_EQ(json["cases"][0]["published_default"], 1.47);
 }
@@ -76,6 +152,7 @@ TEST(DemoReport, PageIsEscapedAndStandsAlone) {
   const std::string page = demo_page(one_case());
   EXPECT_THAT(page, HasSubstr("one &lt;two&gt; &amp; three"));
   EXPECT_THAT(page, Not(HasSubstr("<two>")));
+  EXPECT_THAT(page, HasSubstr("placed 3 of 3 &lt;files&gt;"));
   EXPECT_THAT(page, Not(HasSubstr("<script")));
   EXPECT_THAT(page, Not(HasSubstr("http")));
   EXPECT_THAT(page, HasSubstr("prefers-color-scheme: dark"));

@@ -247,6 +247,7 @@ Result<std::string> DemoStage::folder(std::uint32_t client, const std::string& n
   std::error_code error;
   fs::create_directory(path, error);
   if (error) return fail_errno(error.value(), path);
+  if (stripe_count == 0) return path;
   IEZ_TRY(const auto request,
           lustre::encode_request(model::Layout{.components = {{.stripe_size = Bytes::mib(1), .stripe_count = stripe_count}}}));
   if (::setxattr(path.c_str(), "lustre.lov", request.data(), request.size(), 0) != 0) return fail_errno(errno, path);

@@ -41,7 +41,7 @@ class DemoStage {
   DemoStage& operator=(const DemoStage&) = delete;
   ~DemoStage();  // returns when nothing is left
 
-  // A folder whose files get so many stripes, if nobody says otherwise; its path.
+  // A folder whose files get so many stripes, if nobody says otherwise; 0: it has no layout of its own. Its path.
   [[nodiscard]] Result<std::string> folder(std::uint32_t client, const std::string& name, std::uint16_t stripe_count) const;
 
   struct Command {

@@ -54,6 +54,8 @@ void each_member(O& options, const Take& take) {
   take("drop-cache", options.drop_cache);
   take("collective", options.collective);
   take("repetitions", options.repetitions);
+  take("multiple", options.multiple);
+  take("in-place", options.in_place);
   take("meet", options.meet);
   take("parties", options.parties);
   take("json", options.json);
@@ -114,6 +116,12 @@ Result<void> check(const Options& options) {
   }
   if (options.pattern.view && options.pattern.kind != Kind::ior) return fail(Errc::invalid_argument, "--view: only with ior");
   return {};
+}
+
+std::string file_name(const Options& options, std::uint32_t file, std::uint32_t repetition) {
+  std::string name = file_name(options.pattern, file);
+  if (options.multiple) name += fmt::format(".{}", repetition);
+  return name;
 }
 
 std::vector<std::string> to_words(const Options& options) {

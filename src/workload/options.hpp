@@ -23,6 +23,8 @@ struct Options {
   bool drop_cache = false;  // read from the servers, not from this node's memory
   bool collective = false;  // MPI-IO, HDF5: calls that all processes make together
   std::uint32_t repetitions = 1;
+  bool multiple = false;      // every repetition has files of its own, as the steps of a simulation have
+  bool in_place = false;      // files that exist are not removed before they are written
   std::string meet;           // a file, where several workloads meet before each phase; empty: nobody waits
   std::uint32_t parties = 2;  // how many they are
   bool json = false;
@@ -31,6 +33,9 @@ struct Options {
 };
 
 [[nodiscard]] Result<void> check(const Options& options);
+
+// Of a file of the pattern in one repetition: with `multiple` its number is added, as IOR does: NAME.00000012.3.
+std::string file_name(const Options& options, std::uint32_t file, std::uint32_t repetition);
 
 std::vector<std::string> to_words(const Options& options);
 // Fails on a word that to_words() does not make, and on options that make no sense.

@@ -40,6 +40,8 @@ Options everything() {
           .drop_cache = true,
           .collective = true,
           .repetitions = 4,
+          .multiple = true,
+          .in_place = true,
           .meet = "m=1",
           .parties = 3,
           .json = true};
@@ -64,6 +66,13 @@ TEST(WorkloadOptions, BadWordsAreNamed) {
   EXPECT_THAT(message("ranks=4294967296"), HasSubstr("ranks"));
   EXPECT_THAT(message("kind=4"), HasSubstr("kind=4"));
   EXPECT_THAT(message("sync=2"), HasSubstr("sync=2"));
+}
+
+TEST(WorkloadOptions, RepetitionsHaveFilesOfTheirOwnIfAskedFor) {
+  Options options{.pattern = {.file = "x", .ranks = 3, .file_per_process = true}};
+  EXPECT_EQ(file_name(options, 2, 1), "x.00000002");
+  options.multiple = true;
+  EXPECT_EQ(file_name(options, 2, 1), "x.00000002.1");
 }
 
 TEST(WorkloadOptions, NothingToDoIsAnError) {

@@ -9,6 +9,14 @@
 
 namespace iez::workload {
 
+namespace {
+
+std::uint32_t files_of(const Options& options) {
+  return file_count(options.pattern) * (options.multiple ? options.repetitions : 1);
+}
+
+}  // namespace
+
 std::optional<double> best_mb_s(std::span<const Phase> phases, bool write) {
   std::optional<double> best;
   for (const Phase& phase : phases) {
@@ -32,8 +40,8 @@ std::string to_json(const Options& options, std::span<const Phase> phases) {
   nlohmann::ordered_json json{{"workload", to_string(pattern.kind)},
                               {"interface", to_string(pattern.interface)},
                               {"ranks", pattern.ranks},
-                              {"files", file_count(pattern)},
-                              {"first_file", file_name(pattern, 0)},
+                              {"files", files_of(options)},
+                              {"first_file", file_name(options, 0, 0)},
                               {"bytes", total_bytes(pattern).count},
                               {"write_mb_s", rate(true)},
                               {"read_mb_s", rate(false)},
@@ -55,11 +63,11 @@ std::string to_json(const Options& options, std::span<const Phase> phases) {
 
 std::string to_text(const Options& options, std::span<const Phase> phases) {
   const Pattern& pattern = options.pattern;
-  const std::uint32_t files = file_count(pattern);
+  const std::uint32_t files = files_of(options);
   std::string out =
       fmt::format("{} {}: {} {}, {} {}, {} in all; {}{}\n", to_string(pattern.kind), to_string(pattern.interface), pattern.ranks,
                   pattern.ranks == 1 ? "process" : "processes", files, files == 1 ? "file" : "files",
-                  to_string(total_bytes(pattern)), text::printable(file_name(pattern, 0)), files == 1 ? "" : " and so on");
+                  to_string(total_bytes(pattern)), text::printable(file_name(options, 0, 0)), files == 1 ? "" : " and so on");
   out += fmt::format("{:<6}  {:>10}  {:>8}  {:>11}  {:>8}  {:>8}  {:>3}\n", "ACCESS", "MB/s", "OPEN s", "TRANSFER s", "CLOSE s",
                      "TOTAL s", "REP");
   for (const Phase& phase : phases) {

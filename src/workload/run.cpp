@@ -47,6 +47,7 @@ class Process {
   Result<std::vector<Phase>> run() {
     std::vector<Phase> phases;
     const auto add = [this, &phases](std::uint32_t repetition, bool write) -> Result<void> {
+      repetition_ = repetition;
       IEZ_TRY(const Measured measured, has_arrays(pattern_) ? phase_of_arrays(write) : phase(write));
       IEZ_TRY(const std::vector<double> all, ranks_.gather(measured.values()));
       if (ranks_.rank() == 0) phases.push_back(summed(all, repetition, write));
@@ -54,21 +55,23 @@ class Process {
     };
     for (std::uint32_t repetition = 0; repetition < options_.repetitions; ++repetition) {
       if (options_.write) {
-        IEZ_CHECK(remove_files(false));
+        if (!options_.in_place) IEZ_CHECK(remove_files(repetition, false));
         IEZ_CHECK(add(repetition, true));
       }
       if (options_.read) IEZ_CHECK(add(repetition, false));
     }
     IEZ_CHECK(ranks_.barrier());
-    if (options_.write && !options_.keep) IEZ_CHECK(remove_files(true));
+    if (options_.write && !options_.keep) {
+      for (std::uint32_t i = 0; i < (options_.multiple ? options_.repetitions : 1); ++i) IEZ_CHECK(remove_files(i, true));
+    }
     return phases;
   }
 
  private:
-  // Every file by the first of its processes.
-  Result<void> remove_files(bool must_exist) {
-    const auto remove = [this, must_exist](std::uint32_t file) -> Result<void> {
-      const std::string name = file_name(pattern_, file);
+  // Every file of a repetition by the first of its processes.
+  Result<void> remove_files(std::uint32_t repetition, bool must_exist) {
+    const auto remove = [this, repetition, must_exist](std::uint32_t file) -> Result<void> {
+      const std::string name = file_name(options_, file, repetition);
       if (::unlink(name.c_str()) != 0 && (must_exist || errno != ENOENT)) return fail_errno(errno, text::printable(name));
       return {};
     };
@@ -81,7 +84,7 @@ class Process {
   }
 
   Result<std::unique_ptr<File>> open(std::uint32_t file, bool write) {
-    Opening opening{.name = file_name(pattern_, file),
+    Opening opening{.name = file_name(options_, file, repetition_),
                     .write = write,
                     .shared = !pattern_.file_per_process,
                     .create = true,
@@ -202,7 +205,7 @@ class Process {
     const Differences found = differences(data, pattern_.seed, file, offset);
     if (found.count == 0) return;
     if (measured.wrong == 0) {
-      talk_(fmt::format("{}: byte {} is 0x{:02x}, expected 0x{:02x}", text::printable(file_name(pattern_, file)),
+      talk_(fmt::format("{}: byte {} is 0x{:02x}, expected 0x{:02x}", text::printable(file_name(options_, file, repetition_)),
                         offset + found.first, std::to_integer<unsigned>(data[found.first]),
                         std::to_integer<unsigned>(found.expected)));
     }
@@ -232,6 +235,7 @@ class Process {
   FileOpener& opener_;
   Talk talk_;
   Meeting meeting_;
+  std::uint32_t repetition_ = 0;  // under way
   std::vector<std::byte> buffer_;
 };
 

@@ -157,7 +157,7 @@ class Help(Case):
                                             "--json --no-header"),
                                  (("layout", "show"), "--raw --json"),
                                  (("layout", "set"), "--count --size --osts --pool --overstripe --component --dry-run --json"),
-                                 (("bench",), "--all --json --quick")):
+                                 (("bench",), "--all --case --json --quick")):
             text = run(*command, "--help").stdout
             for option in options.split():
                 self.assertRegex(text, rf"(?m)^  (-\w,)?{option}\b", command)
@@ -351,6 +351,7 @@ class Completion(Case):
             (("iez", "trace", "show", "--from", "r"), ["recorder"]),
             (("iez", "forecast", "run", "--s"), ["--scale", "--score"]),
             (("iez", "bench", "lu"), ["lustre-parse"]),
+            (("iez", "bench", "loop", "--case", "shared"), ["shared", "shared-4"]),
             (("iez", "completion", ""), ["bash"]),
             (("iez", "help", "la"), ["lab", "layout"]),
             (("iez", "status", "--root", "lustre-2.1"), ["lustre-2.10.1", "lustre-2.17.0-after", "lustre-2.17.0-before"]),
@@ -403,6 +404,10 @@ class Bench(Case):
             for key in ("unit", "note"):
                 self.assertIsInstance(figure[key], str)
         self.assertIn("parse.jobstats_mb_s", [figure["name"] for figure in document["figures"]])
+
+    def test_only_loop_has_cases(self):
+        self.assert_ends(run("bench", "lustre-parse", "--case", "4-steps"), 2, "only loop has cases")
+        self.assert_ends(run("bench", "loop", "--quick", "--case", "5-stops"), 2, "no case '5-stops'")
 
     def test_measure(self):
         dump = CAPTURES / "lustre-2.17.0-after/proc/fs/lustre/mdt/lustre-MDT0000/job_stats"

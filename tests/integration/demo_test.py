@@ -83,11 +83,14 @@ class Demo(FolderCase):
         told = json.loads(self.demo("--quick", "--json").stdout)
         self.assertEqual((told["quick"], told["coordinator"]), (True, True))
         cases = {case["case"]: case for case in told["cases"]}
-        self.assertEqual(list(cases), ["ior-count8", "ior-count4", "hacc-count8", "hacc-and-ior", "unequal"])
+        self.assertEqual(list(cases), ["ior-count8", "ior-count4", "hacc-count8", "hacc-and-ior", "unequal", "steps", "one-file"])
         for case in cases.values():
             with self.subTest(case=case["case"]):
                 self.assertEqual(len(case["iez"]["used_bytes"]), 15)
                 self.assertEqual(sum(case["iez"]["used_bytes"]), sum(case["default"]["used_bytes"]))
+                self.assertRegex(case["said"], r"^(placed \d+ of \d+|not placed(: .+)?)$")
+                if case["optimum"] is None:
+                    continue
                 # As even as its files can be, but for the rounding of stripes, and of two applications for what is not worth a change.
                 self.assertLess(case["iez"]["ost_cost"], case["optimum"] + (0.05 if case["case"] == "hacc-and-ior" else 0.02))
                 self.assertGreater(case["default"]["write_mb_s"], 0)
@@ -97,8 +100,19 @@ class Demo(FolderCase):
         page = Page()
         page.feed((self.folder / "out/demo.html").read_text(encoding="utf-8"))
         self.assertEqual((page.open, page.problems), ([], []))
-        self.assertEqual(page.seen["svg"], 5)
+        self.assertEqual(page.seen["svg"], 7)
+        self.assertEqual((cases["steps"]["files"], cases["one-file"]["files"]), (60, 1))
+        self.assertIsNone(cases["steps"]["optimum"])
         self.assertNotIn("script", page.seen)
+        self.assert_nothing_left()
+
+    def test_repeated_in_turn(self):
+        result = self.demo("--quick", "--local", "--case", "one-file", "--repeat", "2", "--json")
+        case = json.loads(result.stdout)["cases"][0]
+        self.assertLessEqual(case["default"]["write_mb_s_least"], case["default"]["write_mb_s"])
+        self.assertLess(case["default"]["write_mb_s_least"], case["default"]["write_mb_s_most"])
+        ways = [line for line in result.stderr.splitlines() if "of 2" in line]
+        self.assertEqual([("default" in line, "1 of 2" in line) for line in ways], [(True, True), (False, True), (True, False), (False, False)])
         self.assert_nothing_left()
 
     def test_local_text(self):

@@ -59,6 +59,24 @@ class Workload(FolderCase):
         self.assertEqual([phase["access"] for phase in told["phases"]], ["write", "read"])
         self.assertGreater(told["write_mb_s"], 0)
 
+    def test_every_repetition_has_files_of_its_own(self):
+        told = self.answer("ior", "-o", "out", "-F", "-n", 2, "-b", "64K", "-t", "64K", "-i", 3, "-m", "-k", "--verify")
+        self.assertEqual(self.names(), [f"out.{rank:08}.{step}" for rank in range(2) for step in range(3)])
+        self.assertEqual((told["files"], told["bytes"], told["first_file"], len(told["phases"])), (6, 2 * 65536, "out.00000000.0", 6))
+        self.run_workload("ior", "-o", "out", "-F", "-n", 2, "-b", "64K", "-t", "64K", "-i", 3, "-m")
+        self.assertEqual(self.names(), [])
+
+    def test_files_that_exist_are_written_over_if_asked_for(self):
+        write = ("ior", "-o", "out", "-b", "64K", "-t", "64K", "-w", "-k")
+        self.run_workload(*write)
+        first = (self.folder / "out").stat()
+        self.run_workload(*write, "-E", "--seed", 1)
+        self.assertEqual((self.folder / "out").stat().st_ino, first.st_ino)
+        self.run_workload("ior", "-o", "out", "-b", "64K", "-t", "64K", "-r", "-k", "--verify", "--seed", 1)
+        with open(self.folder / "out", "rb"):  # its number cannot be used again meanwhile
+            self.run_workload(*write)
+            self.assertNotEqual((self.folder / "out").stat().st_ino, first.st_ino)
+
     def test_files_are_removed_unless_kept(self):
         self.run_workload("ior", "-o", "out", "-F", "-n", 2)
         self.assertEqual(self.names(), [])

@@ -1,0 +1,19 @@
+// Whether iez ever makes a program slower, and how much faster where it can: part of the benchmark of the closed loop.
+#pragma once
+
+#include <vector>
+
+#include "base/result.hpp"
+#include "bench.hpp"
+
+namespace iez::bench {
+
+// loop.never_slower: the least of the ratios of all cases (loop_cases.hpp), which it has with it; loop.steps_gain and
+// loop.shared_gain: two of them. Of the cases that the settings name, if they name any; fails if there is no such case.
+[[nodiscard]] Result<std::vector<Figure>> measure_cases(const Settings& settings);
+
+// loop.guard_runs: an OST is ten times slower than it says, and emptier than the others, so that a plan goes there: placed runs
+// until iez is as fast as the default again.
+[[nodiscard]] Result<Figure> measure_guard(const Settings& settings);
+
+}  // namespace iez::bench

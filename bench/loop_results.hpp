@@ -1,0 +1,51 @@
+// What runs of a case come to: times, their ratio, and what iez said of its runs.
+//
+// Thread safety: pure functions. Times are seconds.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "bench.hpp"
+
+namespace iez::bench {
+
+// Of one program: the seconds of each phase, from what it printed: lines of JSON with "phases", each with "total_s". Other lines
+// are left out. Fails if there is no phase.
+[[nodiscard]] Result<std::vector<double>> phase_seconds(std::string_view output);
+
+// Of programs that ran at once: in each phase, which all begin together, the slowest counts.
+double seconds_together(std::span<const std::vector<double>> programs);
+
+// What `iez run --json` says of a run on standard error, among what the program says there.
+struct RunSaid {
+  std::string mode;          // "place", "learn", "plain"
+  std::uint64_t placed = 0;  // files
+  std::uint64_t files = 0;
+  std::string verdict;  // why nothing is placed; empty: it gives no reason
+};
+// Nothing: it said nothing.
+std::optional<RunSaid> run_said(std::string_view talk);
+
+// In a few words: "placed 12 of 15"; where it placed nothing its verdict, or "learnt".
+std::string in_words(const RunSaid& said);
+std::string words_of(std::string_view talk);  // the same of a run that may have said nothing
+
+// The same words once, with how often they were said, most often first: "placed 15 of 15 (4), learnt (1)".
+std::string summed_up(std::span<const std::string> said);
+
+// REQUIRES: seconds is not empty.
+Spread spread_of(std::span<const double> seconds);
+
+// After how many placed runs iez is as fast as the default again: the run from which on kRunsBack runs (or all that are left,
+// but at least one) have a median of at least `share` of the default's rate. Nothing: never within the runs that there are.
+inline constexpr std::size_t kRunsBack = 3;
+std::optional<std::size_t> runs_until_back(std::span<const double> by_default, std::span<const double> placed, double share);
+
+}  // namespace iez::bench
