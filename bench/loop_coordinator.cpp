@@ -62,11 +62,12 @@ bool fill(const std::string& folder, std::size_t files) {
   options.durability = sql::Durability::process;
   const auto service = coordinator::Service::start(options, clock, *log);
   if (!service) return false;
-  (*service)->set_view({{make_cluster(1000, 10), {}}});
+  (*service)->set_view({{.cluster = make_cluster(1000, 10)}});
   const coordinator::Identity who{.user = "bench", .admin = true};
   constexpr std::size_t kAtOnce = 20'000;
   for (std::size_t done = 0; done < files; done += kAtOnce) {
-    const api::PlanRequest request = make_request(fmt::format("app{}", done), kAtOnce);
+    api::PlanRequest request = make_request(fmt::format("app{}", done), kAtOnce);
+    request.always = true;  // what is reserved is to be measured, not whether it is worth while
     if (!(*service)->plan(who, request, "", true)) return false;
   }
   return (*service)->state().files == files;
@@ -79,7 +80,7 @@ Result<Figure> measure_plans(const Settings& settings) {
   SystemClock clock;
   IEZ_TRY(auto log, Logger::make({.level = LogLevel::error}));
   IEZ_TRY(const auto service, coordinator::Service::start(service_options(folder.path() + "/state"), clock, log));
-  service->set_view({{make_cluster(12, 10), {}}});
+  service->set_view({{.cluster = make_cluster(12, 10)}});
   coordinator::HttpOptions http;
   http.listening.rate_limit = 0;
   IEZ_TRY(const auto server, coordinator::HttpServer::open(http, *service, clock, log));

@@ -16,7 +16,6 @@ void CommandLine::add_serve() {
       ->type_name("FILE");
   command->add_option("--certificate", serve_.certificate, "Chain in PEM: serves HTTPS")->type_name("FILE");
   command->add_option("--certificate-key", serve_.certificate_key, "Its key")->type_name("FILE");
-  command->add_option("--policy", serve_.policy, "How OSTs are chosen (default: balanced)")->type_name("NAME");
   command->add_option("--cpu-limit", serve_.cpu_limit, "Share of this node's CPU above which requests wait (default: 0.7)")
       ->type_name("SHARE")
       ->check(CLI::Range(0.0, 1.0).description(""));

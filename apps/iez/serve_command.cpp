@@ -142,19 +142,35 @@ class Watch {
     }
   }
 
+  // What moves on the targets whose servers tell of their bytes.
+  std::vector<coordinator::TargetRate> rates_of(const telemetry::FileSystemView& view, telemetry::Moment moment) {
+    std::vector<coordinator::TargetCounters> counters;
+    for (std::size_t i = 0; i < view.osts.size(); ++i) {
+      const telemetry::OstInfo& info = view.osts[i];
+      if (!info.read_bytes || !info.write_bytes) continue;
+      counters.push_back({.ost = view.cluster.osts[i].index,
+                          .read = {*info.read_bytes},
+                          .written = {*info.write_bytes},
+                          .received = moment.monotonic - info.age});
+    }
+    return rates_.feed(view.cluster.name, counters, moment.monotonic, moment.wall.time_since_epoch().count());
+  }
+
   void publish() {
-    std::vector<std::pair<model::Cluster, std::vector<OstIndex>>> all;
+    std::vector<coordinator::FileSystemNow> all;
     {
       const std::lock_guard guard(mutex_);
       published_ = collector_.revision();
-      telemetry::View known = collector_.view(telemetry::now(context_.clock));
+      const telemetry::Moment moment = telemetry::now(context_.clock);
+      telemetry::View known = collector_.view(moment);
       for (telemetry::FileSystemView& view : known.file_systems) {
-        all.emplace_back(std::move(view.cluster), std::move(view.stale));
+        std::vector<coordinator::TargetRate> rates = rates_of(view, moment);
+        all.push_back({.cluster = std::move(view.cluster), .stale = std::move(view.stale), .rates = std::move(rates)});
       }
     }
     for (const model::Cluster& cluster : own_) {
-      if (std::ranges::none_of(all, [&](const auto& known) { return known.first.name == cluster.name; })) {
-        all.emplace_back(cluster, std::vector<OstIndex>{});
+      if (std::ranges::none_of(all, [&](const auto& known) { return known.cluster.name == cluster.name; })) {
+        all.push_back({.cluster = cluster});
       }
     }
     last_view_ = context_.clock.monotonic();
@@ -169,6 +185,7 @@ class Watch {
   std::vector<model::Cluster> own_;
   std::mutex mutex_;
   telemetry::Collector collector_;
+  coordinator::TargetRates rates_;
   std::uint64_t published_ = ~std::uint64_t{0};
   Duration last_asked_{-1h};
   Duration last_own_{-1h};
@@ -189,7 +206,6 @@ config::Settings::Serve merged(const ServeOptions& given, config::Settings::Serv
   take(settings.tokens_file, given.tokens);
   take(settings.certificate, given.certificate);
   take(settings.certificate_key, given.certificate_key);
-  take(settings.policy, given.policy);
   if (!given.pull.empty()) settings.pull = given.pull;
   take(settings.pull_token_file, given.pull_token);
   take(settings.pull_ca_file, given.pull_ca);
@@ -228,7 +244,7 @@ Result<void> run_serve(const ServeOptions& options, Context& context) {
   }
 
   coordinator::HostProbe probe;
-  coordinator::ServiceOptions service_options{.folder = state, .policy = serve.policy};
+  coordinator::ServiceOptions service_options{.folder = state};
   service_options.cpu_limit = serve.cpu_limit;
   service_options.memory_limit = serve.memory_limit;
   service_options.durability = options.fast ? sql::Durability::process : sql::Durability::machine;

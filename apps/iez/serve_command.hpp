@@ -19,7 +19,6 @@ struct ServeOptions {
   std::string tokens;
   std::string certificate;
   std::string certificate_key;
-  std::string policy;
   std::optional<double> cpu_limit;
   std::optional<double> memory_limit;
   std::optional<double> rate_limit;

@@ -67,7 +67,16 @@ void put(JsonText& json, const FileRequest& file) {
   if (!file.pool.empty()) json.field("pool", file.pool);
   if (file.rank >= 0) json.field("rank", file.rank);
   if (file.shared) json.field("shared", file.shared);
+  if (file.phase != 0) json.field("phase", file.phase);
+  if (file.read_phase >= 0) json.field("read_phase", file.read_phase);
+  if (file.left_alone) json.field("left_alone", file.left_alone);
+  if (file.default_stripe_count != 1) json.field("default_stripe_count", file.default_stripe_count);
+  if (file.default_stripe_size != 0) json.field("default_stripe_size", file.default_stripe_size);
   json.end_object();
+}
+
+std::int32_t stripe_count(JsonCursor& json) {
+  return static_cast<std::int32_t>(json.whole_signed(kAllTargets, std::numeric_limits<std::int32_t>::max()));
 }
 
 FileRequest file_request(JsonCursor& json, std::string& key) {
@@ -84,7 +93,7 @@ FileRequest file_request(JsonCursor& json, std::string& key) {
     } else if (key == "files") {
       file.files = json.whole(kMost);
     } else if (key == "stripe_count") {
-      file.stripe_count = static_cast<std::int32_t>(json.whole_signed(kAllTargets, std::numeric_limits<std::int32_t>::max()));
+      file.stripe_count = stripe_count(json);
     } else if (key == "stripe_size") {
       file.stripe_size = json.whole(kMost);
     } else if (key == "pool") {
@@ -93,6 +102,16 @@ FileRequest file_request(JsonCursor& json, std::string& key) {
       file.rank = json.whole_signed(-1, kLatest);
     } else if (key == "shared") {
       file.shared = json.flag();
+    } else if (key == "phase") {
+      file.phase = static_cast<std::uint32_t>(json.whole(kMaxPhase));
+    } else if (key == "read_phase") {
+      file.read_phase = json.whole_signed(-1, kMaxPhase);
+    } else if (key == "left_alone") {
+      file.left_alone = json.flag();
+    } else if (key == "default_stripe_count") {
+      file.default_stripe_count = stripe_count(json);
+    } else if (key == "default_stripe_size") {
+      file.default_stripe_size = json.whole(kMost);
     } else {
       json.skip();
     }
@@ -162,6 +181,12 @@ std::vector<FreedBytes> freed(JsonCursor& json) {
     if (out.size() > kMaxOst) json.refuse("expected one row for each OST");
   }
   return out;
+}
+
+double seconds(JsonCursor& json) {
+  const double value = json.number();
+  if (value < 0) json.refuse("expected seconds: a number that is not negative");
+  return value;
 }
 
 // [stripe size, [OST, ...]]
@@ -258,10 +283,18 @@ std::string to_json(const PlanRequest& request) {
   if (!request.host.empty()) json.field("host", request.host);
   if (!request.database.empty()) json.field("database", request.database);
   if (request.ttl_s != 0) json.field("ttl_s", request.ttl_s);
+  if (request.gap_s != 0) json.field("gap_s", request.gap_s);
+  if (request.idle_s != 0) json.field("idle_s", request.idle_s);
   if (request.keep_earlier) json.field("keep_earlier", request.keep_earlier);
+  if (request.always) json.field("always", request.always);
   json.key("files").begin_array();
   for (const FileRequest& file : request.files) put(json, file);
   json.end_array();
+  if (!request.phase_seconds.empty()) {
+    json.key("phase_seconds").begin_array();
+    for (const double seconds : request.phase_seconds) json.value(seconds);
+    json.end_array();
+  }
   if (!request.spread.empty()) {
     json.key("spread").begin_array();
     for (const std::string& directory : request.spread) json.value(directory);
@@ -286,6 +319,8 @@ std::string to_json(const PlanAnswer& answer) {
       .field("application", answer.application)
       .field("policy", answer.policy)
       .field("file_system", answer.file_system);
+  if (!answer.verdict.empty()) json.field("verdict", answer.verdict);
+  if (answer.gain != 1) json.field("gain", answer.gain);
   json.key("files").begin_array();
   for (const FileAnswer& file : answer.files) {
     json.begin_object().key("layouts").begin_array();
@@ -383,8 +418,21 @@ PlanRequest read_plan_request(JsonCursor& json) {
       request.database = json.text(kMaxName);
     } else if (key == "ttl_s") {
       request.ttl_s = json.whole(kMost);
+    } else if (key == "gap_s") {
+      request.gap_s = seconds(json);
+    } else if (key == "idle_s") {
+      request.idle_s = seconds(json);
     } else if (key == "keep_earlier") {
       request.keep_earlier = json.flag();
+    } else if (key == "always") {
+      request.always = json.flag();
+    } else if (key == "phase_seconds") {
+      for (json.enter_array(); json.next_item();) {
+        request.phase_seconds.push_back(seconds(json));
+        if (request.phase_seconds.size() > kMaxPhaseSeconds) {
+          json.refuse(fmt::format("expected at most {} phases", kMaxPhaseSeconds));
+        }
+      }
     } else if (key == "files") {
       for (json.enter_array(); json.next_item();) {
         request.files.push_back(file_request(json, key));
@@ -432,6 +480,10 @@ PlanAnswer read_plan_answer(JsonCursor& json) {
       answer.policy = json.text(kMaxWord);
     } else if (key == "file_system") {
       answer.file_system = json.text(kMaxWord);
+    } else if (key == "verdict") {
+      answer.verdict = json.text(kMaxText);
+    } else if (key == "gain") {
+      answer.gain = json.number();
     } else if (key == "files") {
       for (json.enter_array(); json.next_item();) answer.files.push_back(file_answer(json, key));
     } else if (key == "reasons") {
@@ -460,8 +512,11 @@ Result<PlanAnswer> parse_plan_answer(std::string_view text) {
 }
 
 Result<void> check_answer(const PlanAnswer& answer) {
-  if (answer.plan.empty()) return fail(Errc::parse, "an answer without the id of its plan");
+  if (answer.plan.empty() && answer.verdict.empty()) {
+    return fail(Errc::parse, "an answer without the id of its plan, and without a verdict");
+  }
   for (const FileAnswer& file : answer.files) {
+    if (answer.plan.empty() && !file.layouts.empty()) return fail(Errc::parse, "layouts without the id of their plan");
     if (file.reason >= answer.reasons.size() && !(file.reason == 0 && answer.reasons.empty())) {
       return fail(Errc::parse, fmt::format("reason {} of {}", file.reason, answer.reasons.size()));
     }

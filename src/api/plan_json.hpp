@@ -37,11 +37,11 @@ class JsonCursor;
 PlanRequest read_plan_request(JsonCursor& json);
 PlanAnswer read_plan_answer(JsonCursor& json);
 
-// No id, or a reason that is not there.
+// Neither an id nor a verdict, layouts without an id, or a reason that is not there.
 [[nodiscard]] Result<void> check_answer(const PlanAnswer& answer);
 
 // What makes no sense in any file system: no application, no name, a name that is not absolute or has "//", "/./" or "/../" in
-// it, no bytes, too many files. plan_files() of the placement module looks at the rest.
+// it, no bytes, too many files.
 [[nodiscard]] Result<void> check(const PlanRequest& request);
 
 }  // namespace iez::api

@@ -33,8 +33,17 @@ PlanRequest random_request(Rng& rng) {
     file.pool = random_text(rng, 4, true);
     file.rank = static_cast<std::int64_t>(rng.below(10)) - 1;
     file.shared = rng.chance(0.5);
+    file.phase = static_cast<std::uint32_t>(rng.chance(0.5) ? rng.below(4) : kMaxPhase - rng.below(4));
+    file.read_phase = static_cast<std::int64_t>(rng.below(5)) - 1;
+    file.left_alone = rng.chance(0.3);
+    file.default_stripe_count = static_cast<std::int32_t>(rng.below(5)) - 1;
+    file.default_stripe_size = rng.below(3) * 65536;
     request.files.push_back(file);
   }
+  request.gap_s = rng.chance(0.5) ? 86'400.5 * rng.unit() : 0;
+  request.idle_s = rng.chance(0.5) ? 3600 * rng.unit() : 0;
+  request.always = rng.chance(0.5);
+  for (std::uint64_t i = rng.below(4); i > 0; --i) request.phase_seconds.push_back(rng.chance(0.5) ? 100 * rng.unit() : 0);
   for (std::uint64_t i = rng.below(3); i > 0; --i) request.spread.push_back(random_text(rng, 10, true));
   for (std::uint64_t i = rng.below(3); i > 0; --i)
     request.freed.push_back({static_cast<std::uint32_t>(rng.below(100)), rng.below(1 << 30)});
@@ -78,12 +87,57 @@ TEST(PlanJson, AnswersComeBackAsTheyWere) {
     answer.before = {1.25, rng.unit()};
     answer.after = {1.0254, 1};
     answer.notes = {"OST 3 is full"};
+    if (rng.chance(0.5)) {
+      answer.verdict = "predicted to take 52 % of the default's time";
+      answer.gain = 1 + rng.unit();
+    }
     const std::string text = to_json(answer);
     ASSERT_TRUE(nlohmann::json::accept(text)) << text;
     const auto back = parse_plan_answer(text);
     ASSERT_TRUE(back) << back.error().message;
     ASSERT_EQ(*back, answer) << text;
   }
+}
+
+TEST(PlanJson, AnAnswerWithoutAPlanSaysWhy) {
+  PlanAnswer answer{.application = "ior", .verdict = "Lustre's default is as good", .gain = 1.01};
+  answer.files.resize(2);
+  const auto back = parse_plan_answer(to_json(answer));
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_EQ(*back, answer);
+  answer.files[1].layouts = {{.stripe_size = 65536, .osts = {1}}};
+  EXPECT_EQ(parse_plan_answer(to_json(answer)).error().message, "layouts without the id of their plan");
+  EXPECT_FALSE(parse_plan_answer(R"({"files":[{"layouts":[]}]})")) << "neither a plan nor a verdict";
+  // As a coordinator of 0.1 answers: neither a verdict nor a gain.
+  const auto old = parse_plan_answer(R"({"plan":"00112233445566aa","files":[]})");
+  ASSERT_TRUE(old);
+  EXPECT_EQ(old->verdict, "");
+  EXPECT_EQ(old->gain, 1);
+}
+
+TEST(PlanJson, PhasesHaveBounds) {
+  const auto with = [](const std::string& fields) {
+    return parse_plan_request(R"({"application":"a","files":[{"name":"/a","bytes":1,)" + fields + "}]}");
+  };
+  EXPECT_EQ(with(R"("phase":4294967294)").value().files[0].phase, kMaxPhase);
+  EXPECT_FALSE(with(R"("phase":4294967295)"));
+  EXPECT_FALSE(with(R"("phase":-1)"));
+  EXPECT_EQ(with(R"("read_phase":-1)").value().files[0].read_phase, -1);
+  EXPECT_FALSE(with(R"("read_phase":-2)"));
+  EXPECT_FALSE(with(R"("read_phase":4294967295)"));
+  EXPECT_FALSE(with(R"("default_stripe_count":-2)"));
+  const auto seconds = [](const std::string& list) {
+    return parse_plan_request(R"({"application":"a","files":[{"name":"/a","bytes":1}],"phase_seconds":[)" + list + "]}");
+  };
+  EXPECT_EQ(seconds("0,1.5").value().phase_seconds, (std::vector<double>{0, 1.5}));
+  EXPECT_FALSE(seconds("-1"));
+  EXPECT_FALSE(seconds("1e999"));
+  std::string many = "0";
+  for (std::size_t i = 1; i < kMaxPhaseSeconds; ++i) many += ",0";
+  EXPECT_TRUE(seconds(many));
+  EXPECT_FALSE(seconds(many + ",0"));
+  EXPECT_FALSE(parse_plan_request(R"({"application":"a","gap_s":-1})"));
+  EXPECT_FALSE(parse_plan_request(R"({"application":"a","idle_s":-1})"));
 }
 
 TEST(PlanJson, SmallMessagesComeBackAsTheyWere) {

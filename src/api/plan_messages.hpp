@@ -20,18 +20,25 @@ inline constexpr std::uint64_t kMaxPlannedFiles = 1'000'000;  // of one request,
 inline constexpr std::size_t kMaxRequestBytes = 16UL << 20U;  // of its JSON
 inline constexpr std::uint64_t kMaxFileBytes = 1ULL << 62U;   // of a file
 inline constexpr std::int64_t kAllTargets = -1;               // a stripe count: as many as there are
+inline constexpr std::size_t kMaxPhaseSeconds = 4096;         // entries of PlanRequest::phase_seconds
+inline constexpr std::uint32_t kMaxPhase = 0xFFFFFFFE;        // the number of a phase; they need not follow each other
 
 // One file, or a pattern that stands for several alike.
 struct FileRequest {
   std::string name;  // absolute; or a pattern of docs/formats/plan.md. Any bytes but zero
   std::uint64_t bytes = 0;
-  std::uint64_t high = 0;         // what is reserved, if it is more than bytes
-  std::uint64_t files = 1;        // of a pattern: how many files of this size; each gets a layout of its own
-  std::int32_t stripe_count = 0;  // 0: chosen; kAllTargets: all
-  std::uint64_t stripe_size = 0;  // 0: chosen
-  std::string pool;               // empty: all targets
-  std::int64_t rank = -1;         // that creates it; -1: unknown
-  bool shared = false;            // several ranks write it
+  std::uint64_t high = 0;                 // what is reserved, if it is more than bytes
+  std::uint64_t files = 1;                // of a pattern: how many files of this size; each gets a layout of its own
+  std::int32_t stripe_count = 0;          // 0: chosen; kAllTargets: all
+  std::uint64_t stripe_size = 0;          // 0: chosen
+  std::string pool;                       // empty: all targets
+  std::int64_t rank = -1;                 // that creates it; -1: unknown
+  bool shared = false;                    // several ranks write it
+  std::uint32_t phase = 0;                // in which it is written: together with the other files of that number
+  std::int64_t read_phase = -1;           // in which it is read together with others; -1: in none
+  bool left_alone = false;                // it gets no layout: it only takes its turn among the others where Lustre places files
+  std::int32_t default_stripe_count = 1;  // that it gets without a plan; kAllTargets: all
+  std::uint64_t default_stripe_size = 0;  // likewise; 0: not known
 
   friend bool operator==(const FileRequest&, const FileRequest&) = default;
 };
@@ -50,11 +57,15 @@ struct PlanRequest {
   std::string run;            // the run that the prediction was made after; only for people
   std::string host;           // that asks; only for people
   std::string database;       // address of the database that it was pulled from; set by the coordinator alone
-  std::uint64_t ttl_s = 0;    // seconds until the plan expires; 0: the coordinator's default
+  std::uint64_t ttl_s = 0;    // seconds until the plan expires; 0: by gap_s
+  double gap_s = 0;           // seconds between two runs of the application, usually; 0: not known
+  double idle_s = 0;          // seconds for which the application has moved no data; 0: its run has just ended
   bool keep_earlier = false;  // else earlier plans of this user, application and file system are taken back by this one
+  bool always = false;        // plan though Lustre's default is predicted to be as good
   std::vector<FileRequest> files;
-  std::vector<std::string> spread;  // directories for whose other files weights are wanted
-  std::vector<FreedBytes> freed;    // at most one for each target
+  std::vector<double> phase_seconds;  // that each phase lasted, by its number; 0, or missing: not known
+  std::vector<std::string> spread;    // directories for whose other files weights are wanted: of clients before 0.2
+  std::vector<FreedBytes> freed;      // at most one for each target
 
   friend bool operator==(const PlanRequest&, const PlanRequest&) = default;
 };
@@ -67,7 +78,7 @@ struct PlannedLayout {
 };
 
 struct FileAnswer {
-  std::vector<PlannedLayout> layouts;  // one; of a pattern one for each of its files
+  std::vector<PlannedLayout> layouts;  // one; of a pattern one for each of its files; none where Lustre places them
   std::uint32_t reason = 0;            // of the first layout, in PlanAnswer::reasons
 
   friend bool operator==(const FileAnswer&, const FileAnswer&) = default;
@@ -87,14 +98,18 @@ struct Costs {
   friend bool operator==(const Costs&, const Costs&) = default;
 };
 
+// Where there is no plan, `plan` is empty, no file has a layout, and `verdict` says why: nothing is reserved, and the program
+// runs as it would without iez.
 struct PlanAnswer {
-  std::string plan;            // its id: 16 hexadecimal digits
+  std::string plan;            // its id: 16 hexadecimal digits; empty: there is none
   std::uint64_t revision = 1;  // grows when what was not created yet is planned anew
   std::int64_t made_ns = 0;
   std::int64_t expires_ns = 0;
   std::string application;
   std::string policy;
   std::string file_system;
+  std::string verdict;               // a sentence: what the plan was compared with, and what came of it
+  double gain = 1;                   // predicted: time by Lustre's default over time by plan
   std::vector<FileAnswer> files;     // as the request has them
   std::vector<std::string> reasons;  // each once
   std::vector<OstWeight> weights;    // of targets for unplanned files; empty unless the request has `spread`

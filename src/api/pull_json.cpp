@@ -185,6 +185,7 @@ Result<PostedAllocation> parse_posted_allocation(std::string_view text) {
   IEZ_CHECK(json.finish());
   if (!out.prediction.empty()) IEZ_CHECK(check_key(out.prediction));
   IEZ_CHECK(check_answer(out.answer));
+  if (out.prediction.empty() && out.answer.plan.empty()) return fail(Errc::parse, "neither a prediction nor a plan is named");
   return out;
 }
 

@@ -37,9 +37,9 @@ struct PredictionPage {
   friend bool operator==(const PredictionPage&, const PredictionPage&) = default;
 };
 
-// The plan of a prediction, sent back.
+// The plan of a prediction, sent back; or an answer without a plan, whose verdict is kept in its place.
 struct PostedAllocation {
-  std::string prediction;  // its key; empty: that of the plan, which was sent before
+  std::string prediction;  // its key; empty: that of the plan, which was sent before, and there is one
   std::string planner;     // who planned: the coordinator's address
   PlanAnswer answer;
 

@@ -103,7 +103,8 @@ Result<void> read(const TableReader& table, Settings::Serve& out) {
   IEZ_CHECK(path(table, "tokens_file", out.tokens_file));
   IEZ_CHECK(path(table, "certificate", out.certificate));
   IEZ_CHECK(path(table, "certificate_key", out.certificate_key));
-  IEZ_CHECK(table.name_of("policy", out.policy));
+  std::string policy;  // of 0.1, when planners could be chosen
+  IEZ_CHECK(table.name_of("policy", policy));
   IEZ_CHECK(table.number("cpu_limit", out.cpu_limit, 0, 1));
   IEZ_CHECK(table.number("memory_limit", out.memory_limit, 0, 1));
   IEZ_CHECK(table.number("rate_limit", out.rate_limit, 0, 1e9));

@@ -44,7 +44,6 @@ struct Settings {
     std::string tokens_file;
     std::string certificate;
     std::string certificate_key;
-    std::string policy = "balanced";
     double cpu_limit = 0.7;
     double memory_limit = 0.5;
     double rate_limit = 100;        // requests of one user a second; 0: no limit

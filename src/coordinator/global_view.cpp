@@ -1,20 +1,24 @@
 #include "coordinator/global_view.hpp"
 
 #include <algorithm>
-#include <functional>
+#include <numeric>
 
 #include <fmt/format.h>
 
 #include "base/text.hpp"
-#include "placement/plan.hpp"
-#include "placement/replan.hpp"
+#include "coordinator/mend.hpp"
+#include "coordinator/planned_rows.hpp"
 #include "placement/stripe_size.hpp"
+#include "planning/rows.hpp"
 
 namespace iez::coordinator {
 
 namespace {
 
-constexpr double kWorthwhile = 0.99;  // of the OSTCost before
+std::int64_t nanoseconds(double seconds) {
+  constexpr double kLongest = 1e9;  // of a request: longer than any rate is kept
+  return static_cast<std::int64_t>(std::min(seconds, kLongest) * 1e9);
+}
 
 std::string key_of(std::string_view user, std::string_view application, std::string_view file_system) {
   std::string key(user);
@@ -27,7 +31,7 @@ std::string key_of(std::string_view user, std::string_view application, std::str
 
 }  // namespace
 
-Result<void> GlobalView::set_cluster(model::Cluster cluster, std::vector<OstIndex> stale) {
+Result<void> GlobalView::set_cluster(model::Cluster cluster, std::vector<OstIndex> stale, std::vector<TargetRate> rates) {
   FileSystem known;
   std::ranges::sort(stale);
   IEZ_TRY(const auto open, placement::make_targets(cluster, {}));
@@ -43,6 +47,7 @@ Result<void> GlobalView::set_cluster(model::Cluster cluster, std::vector<OstInde
   if (!known.base.targets.empty()) known.place.assign(std::size_t{known.base.targets.back().ost.value} + 1, kNone);
   for (std::uint32_t j = 0; j < known.base.targets.size(); ++j) known.place[known.base.targets[j].ost.value] = j;
   known.stale = std::move(stale);
+  known.rates = std::move(rates);
   known.cluster = std::move(cluster);
   const Sums& sums = sums_[known.cluster.name];
   for (std::uint32_t ost = 0; ost < std::max(sums.reserved.size(), sums.freed.size()); ++ost) refresh(known, sums, ost);
@@ -102,36 +107,60 @@ void GlobalView::free_for(FileSystem& known, const Sums& sums, std::span<const a
   }
 }
 
+std::vector<double> GlobalView::load_since(const FileSystem& known, std::int64_t since_ns, std::int64_t now_ns) {
+  std::vector<double> load;
+  for (const TargetRate& rate : known.rates) {
+    if (rate.bytes_per_second <= 0 || rate.began_ns < since_ns || is_stale(rate, now_ns)) continue;
+    if (rate.ost.value >= known.place.size() || known.place[rate.ost.value] == kNone) continue;
+    load.resize(known.table.targets.size());
+    load[known.place[rate.ost.value]] = rate.bytes_per_second;
+  }
+  return load;
+}
+
 Result<StoredPlan> GlobalView::plan(const api::PlanRequest& request, std::string_view user, std::uint64_t id, std::int64_t now_ns,
                                     std::int64_t ttl_ns) {
   IEZ_TRY(const std::string name, resolve(request.file_system));
   FileSystem& known = file_systems_.find(name)->second;
   const Sums& sums = sums_[name];
-  StoredPlan out{.id = id, .user = std::string(user), .application = request.application, .file_system = name};
-  out.policy = policy_->name();
+  IEZ_TRY(const auto rows, rows_of(request, known.table));
+  StoredPlan out{.user = std::string(user), .application = request.application, .file_system = name};
+  out.policy = kPolicy;
   out.database = request.database;
   out.made_ns = now_ns;
+  std::vector<double> load = load_since(known, now_ns - nanoseconds(request.idle_s), now_ns);
+  const auto moving = std::ranges::count_if(load, [](double rate) { return rate > 0; });
+  const double rate = std::accumulate(load.begin(), load.end(), 0.0);
+  free_for(known, sums, request.freed);
+  const auto planned = planning::plan_rows(
+      rows, {.table = known.table, .phase_seconds = request.phase_seconds, .speed = {}, .load = std::move(load)},
+      {.effort = effort_});
+  out.notes = notes_of(known.table, known.stale);
+  for (const api::FreedBytes& row : request.freed) refresh(known, sums, row.ost);
+  if (!planned) return std::unexpected(planned.error());
+  const planning::Plan& plan = planned->plan;
+  out.verdict = planning::verdict_text(plan);
+  out.gain = plan.gain();
+  if (plan.verdict == planning::Verdict::no_room) {
+    return fail(Errc::limit, fmt::format("'{}': {}", text::printable(request.files[planned->short_of_room].name), out.verdict));
+  }
+  if (moving > 0) {
+    out.notes.push_back(
+        fmt::format("others move {} on {} of {} OSTs now", to_string(BytesPerSecond{rate}), moving, known.table.targets.size()));
+  }
+  out.before = out.after = {plan.before.ost_cost, plan.before.oss_cost};
+  const bool all_the_same = request.always && plan.verdict == planning::Verdict::as_good;
+  if (!plan.made() && !all_the_same) {
+    out.entries.resize(request.files.size());
+    return out;
+  }
+  if (all_the_same) out.verdict += "; it was to be planned all the same";
+  out.id = id;
   out.expires_ns = now_ns + ttl_ns;
   out.weights = !request.spread.empty();
   out.freed = request.freed;
-  free_for(known, sums, request.freed);
-  const PlanFiles files = files_of(request);
-  auto planned = placement::plan_with_room(known.table, files.requests, files.reserved, *policy_, placement::BoundWish::none);
-  const auto notes = planned ? notes_of(*planned, known.table, known.stale) : std::vector<std::string>();
-  for (const api::FreedBytes& row : request.freed) refresh(known, sums, row.ost);
-  if (!planned) return std::unexpected(std::move(planned).error());
-  out.entries.resize(request.files.size());
-  for (const std::uint32_t entry : files.entry) ++out.entries[entry].layouts;
-  std::uint32_t first = 0;
-  for (StoredEntry& entry : out.entries) {
-    entry.first = first;
-    first += entry.layouts;
-  }
-  for (const placement::TargetPool& pool : known.table.pools) out.pools.push_back(pool.name);
-  take_layouts(*planned, files, 0, planned->files.size(), out);
-  out.before = {planned->before.ost_cost, planned->before.oss_cost};
-  out.after = {planned->after.ost_cost, planned->after.oss_cost};
-  out.notes = notes;
+  out.after = {plan.score.balance.ost_cost, plan.score.balance.oss_cost};
+  take_plan(planned->rows, rows, known.table, out);
   return out;
 }
 
@@ -209,59 +238,31 @@ bool GlobalView::overfull(const FileSystem& known, const Sums& sums, std::uint32
   return sums.reserved[ost] > saturating_add(known.base.targets[known.place[ost]].available.count, freed);
 }
 
-bool GlobalView::misplaced(const FileSystem& known, const Sums& sums, const StoredPlan& plan) const {
+// Of each layout; empty: none is.
+std::vector<bool> GlobalView::misplaced(const FileSystem& known, const Sums& sums, const StoredPlan& plan) const {
+  std::vector<bool> out;
   for (const StoredEntry& entry : plan.entries) {
     for (std::uint32_t i = entry.first + entry.created; i < entry.first + entry.layouts; ++i) {
-      for (const std::uint32_t ost : plan.osts_of(plan.layouts[i])) {
-        if (overfull(known, sums, ost)) return true;
-      }
+      const auto osts = plan.osts_of(plan.layouts[i]);
+      if (std::ranges::none_of(osts, [&](std::uint32_t ost) { return overfull(known, sums, ost); })) continue;
+      out.resize(plan.layouts.size());
+      out[i] = true;
     }
   }
-  return false;
+  return out;
 }
 
-// REQUIRES: the plan itself is not reserved.
-Result<PlanPointer> GlobalView::mended(FileSystem& known, const StoredPlan& plan) {
-  placement::Plan old{.policy = plan.policy};
-  std::vector<bool> created;
-  PlanFiles files;
-  append_files(plan, files);
-  for (const StoredEntry& entry : plan.entries) {
-    for (std::uint32_t i = entry.first; i < entry.first + entry.layouts; ++i) {
-      const StoredLayout& layout = plan.layouts[i];
-      const auto pool = known.table.find_pool(plan.pools[layout.pool]);
-      placement::Planned file{.request = i, .bytes = {layout.bytes}, .stripe_size = {layout.stripe_size}};
-      file.object_bytes = {layout.object_bytes};
-      file.pool = pool.value_or(placement::kAnyPool);
-      file.overstriped = layout.overstriped;
-      file.first = layout.first;
-      file.stripes = layout.stripes;
-      file.reason.asked = layout.stripes;
-      old.files.push_back(file);
-      created.push_back(i < entry.first + entry.created);
-    }
-  }
-  for (const std::uint32_t ost : plan.osts) {
-    if (ost >= known.place.size() || known.place[ost] == kNone) {
-      return fail(Errc::not_found, fmt::format("OST {} is not known any more", ost));
-    }
-    old.osts.push_back({ost});
-  }
+// Null: it stays as it is. REQUIRES: the plan itself is not reserved.
+PlanPointer GlobalView::mended(FileSystem& known, const StoredPlan& plan, std::vector<bool> affected) {
   const Sums& sums = sums_[plan.file_system];
   free_for(known, sums, plan.freed);
-  auto anew = placement::replan(old, known.table, files.requests, created, placement::BoundWish::none);
+  auto next =
+      coordinator::mended({.plan = plan, .affected = std::move(affected), .table = known.table, .options = {.effort = effort_}});
   for (const api::FreedBytes& row : plan.freed) refresh(known, sums, row.ost);
-  if (!anew) return std::unexpected(std::move(anew).error());
-  if (anew->changed.empty()) return PlanPointer();
-  auto next = std::make_shared<StoredPlan>(plan);
-  ++next->revision;
-  next->pools.clear();
-  for (const placement::TargetPool& pool : known.table.pools) next->pools.push_back(pool.name);
-  take_layouts(anew->plan, files, 0, files.requests.size(), *next);
-  next->after = {anew->plan.after.ost_cost, anew->plan.after.oss_cost};
-  next->notes = notes_of(anew->plan, known.table, known.stale);
-  next->notes.push_back(fmt::format("{} objects were planned anew, since their OSTs failed or filled up", anew->moved_objects));
-  return PlanPointer(std::move(next));
+  if (!next || !*next) return nullptr;
+  const std::vector<std::string> around = notes_of(known.table, known.stale);
+  (*next)->notes.insert((*next)->notes.begin(), around.begin(), around.end());
+  return std::make_shared<const StoredPlan>(**std::move(next));
 }
 
 std::vector<PlanChange> GlobalView::mend(std::size_t most) {
@@ -282,82 +283,12 @@ std::vector<PlanChange> GlobalView::mend(std::size_t most) {
     });
     for (const PlanPointer& plan : newest) {
       if (changes.size() >= most) return changes;
-      if (!misplaced(known, sums, *plan)) continue;
+      std::vector<bool> affected = misplaced(known, sums, *plan);
+      if (affected.empty()) continue;
       put(plan->id, nullptr);
-      auto next = mended(known, *plan);
-      const bool better = next && *next;
-      put(plan->id, better ? *next : plan);
-      if (better) changes.push_back({plan, *std::move(next)});
-    }
-  }
-  return changes;
-}
-
-// REQUIRES: none of the plans is reserved, and nothing of them was created.
-Result<std::vector<PlanPointer>> GlobalView::planned_together(FileSystem& known, std::span<const PlanPointer> plans) {
-  PlanFiles files;
-  std::vector<api::FreedBytes> freed;
-  for (const PlanPointer& plan : plans) {
-    append_files(*plan, files);
-    freed.insert(freed.end(), plan->freed.begin(), plan->freed.end());
-  }
-  const Sums& sums = sums_[known.cluster.name];
-  free_for(known, sums, freed);
-  const auto planned = placement::plan_with_room(known.table, files.requests, files.reserved, thorough_ ? *thorough_ : *policy_,
-                                                 placement::BoundWish::none);
-  const auto notes = planned ? notes_of(*planned, known.table, known.stale) : std::vector<std::string>();
-  for (const api::FreedBytes& row : freed) refresh(known, sums, row.ost);
-  if (!planned) return std::unexpected(planned.error());
-  std::vector<PlanPointer> out;
-  out.reserve(plans.size());
-  std::size_t first = 0;
-  for (const PlanPointer& plan : plans) {
-    auto next = std::make_shared<StoredPlan>(*plan);
-    ++next->revision;
-    next->pools.clear();
-    for (const placement::TargetPool& pool : known.table.pools) next->pools.push_back(pool.name);
-    take_layouts(*planned, files, first, plan->layouts.size(), *next);
-    first += plan->layouts.size();
-    next->after = {planned->after.ost_cost, planned->after.oss_cost};
-    next->notes = notes;
-    next->notes.emplace_back("planned anew together with another application's files");
-    out.push_back(std::move(next));
-  }
-  return out;
-}
-
-std::vector<PlanChange> GlobalView::rebalance(std::int64_t since_ns) {
-  std::vector<PlanChange> changes;
-  for (auto& [name, known] : file_systems_) {
-    std::vector<PlanPointer> recent;
-    for (const auto& [id, plan] : plans_) {
-      if (plan->file_system == name && plan->made_ns >= since_ns && plan->created() == 0) recent.push_back(plan);
-    }
-    std::ranges::sort(recent, std::greater(), [](const PlanPointer& plan) { return std::pair(plan->made_ns, plan->id); });
-    std::size_t files = 0;
-    std::size_t taken = 0;
-    for (; taken < std::min(recent.size(), kTogether); ++taken) {
-      files += recent[taken]->layouts.size();
-      if (files > kRebalanced) break;
-    }
-    recent.resize(taken);
-    if (taken < 2) continue;
-    const auto cost = [&known] {
-      return placement::balance(known.table, std::vector<Bytes>(known.table.targets.size())).ost_cost;
-    };
-    const double before = cost();
-    Tried tried{.cost = before, .plans = {}};
-    for (const PlanPointer& plan : recent) tried.plans.emplace_back(plan->id, plan->revision);
-    Tried& last = tried_[name];
-    if (before <= kEven || (last.plans == tried.plans && last.cost == before)) continue;
-    last = std::move(tried);
-    for (const PlanPointer& plan : recent) put(plan->id, nullptr);
-    const auto next = planned_together(known, recent);
-    for (std::size_t i = 0; next && i < recent.size(); ++i) put(recent[i]->id, (*next)[i]);
-    if (next && cost() < before * kWorthwhile) {
-      for (std::size_t i = 0; i < recent.size(); ++i) changes.push_back({recent[i], (*next)[i]});
-    } else {
-      for (const PlanPointer& plan : recent) put(plan->id, plan);
+      PlanPointer next = mended(known, *plan, std::move(affected));
+      put(plan->id, next ? next : plan);
+      if (next) changes.push_back({plan, std::move(next)});
     }
   }
   return changes;

@@ -101,7 +101,7 @@ Result<void> Ledger::load(const std::function<void(StoredPlan&&)>& plan, const s
               .made_ns = rows.signed_number(2),
               .user = rows.text(3),
               .body = rows.text(4),
-              .problem = rows.text(5)});
+              .outcome = rows.text(5)});
     }
   }
   if (database_->failed()) return failure(*database_, "cannot be read");
@@ -121,7 +121,7 @@ Result<void> Ledger::commit(std::span<const Change> changes) {
     if (change.queued_after) {
       const Queued& row = *change.queued_after;
       sql::Query(db, "INSERT OR REPLACE INTO queue VALUES (?, ?, ?, ?, ?, ?)", row.id, row.turn, row.made_ns, row.user, row.body,
-                 row.problem)
+                 row.outcome)
           .run();
     } else if (change.queued_before) {
       sql::Query(db, "DELETE FROM queue WHERE id = ?", change.id).run();

@@ -25,7 +25,7 @@ struct Queued {
   std::int64_t made_ns = 0;
   std::string user;
   std::string body;     // the request, as JSON
-  std::string problem;  // not empty: it could not be planned, as problem+json
+  std::string outcome;  // not empty: it has no plan. Why it could not be planned, as problem+json, or the answer with the verdict
 };
 using QueuedPointer = std::shared_ptr<const Queued>;
 

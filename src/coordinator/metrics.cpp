@@ -85,6 +85,8 @@ std::string metrics_text(const ServiceState& state, std::span<const FileSystemRe
   text.one("iez_node_memory_ratio", "gauge", "Used share of this node's memory", state.load.memory);
   text.one("iez_plan_requests_total", "counter", "Requests that were planned", count(counters.planned));
   text.one("iez_planned_files_total", "counter", "Files that were planned", count(counters.planned_files));
+  text.one("iez_left_to_default_total", "counter", "Requests without a plan, since Lustre's default is as good",
+           count(counters.left_to_default));
   text.one("iez_created_files_total", "counter", "Planned files that were reported created", count(counters.created_files));
   text.one("iez_refused_requests_total", "counter", "Requests that could not be planned", count(counters.refused));
   text.one("iez_queued_requests_total", "counter", "Requests that had to wait", count(counters.queued));
@@ -113,6 +115,8 @@ std::string pull_metrics_text(std::span<const PullReport> databases) {
        [](const PullFigures& f) { return f.failures; });
   each("iez_pull_fetched_total", "counter", "Predictions that were fetched", [](const PullFigures& f) { return f.fetched; });
   each("iez_pull_posted_total", "counter", "Plans that the database took", [](const PullFigures& f) { return f.posted; });
+  each("iez_pull_verdicts_total", "counter", "Predictions without a plan, since Lustre's default is as good",
+       [](const PullFigures& f) { return f.verdicts; });
   each("iez_pull_replaced_total", "counter", "Plans that came too late", [](const PullFigures& f) { return f.replaced; });
   each("iez_pull_refused_total", "counter", "Predictions that could not be planned",
        [](const PullFigures& f) { return f.refused; });

@@ -128,7 +128,8 @@ Result<void> Puller::plan_one(const api::OfferedPrediction& prediction, Duration
 }
 
 Result<void> Puller::deliver(const api::OfferedPrediction& prediction, api::PlanAnswer answer, Duration now) {
-  const std::string plan = answer.plan;
+  const bool verdict = answer.plan.empty();
+  const std::string plan = verdict ? id_text(plan_id(prediction.owner, prediction.key)) : answer.plan;
   const auto posted = database_.post({.prediction = prediction.key, .planner = options_.planner, .answer = std::move(answer)});
   if (!posted) {
     const Errc code = posted.error().code;
@@ -137,6 +138,12 @@ Result<void> Puller::deliver(const api::OfferedPrediction& prediction, api::Plan
     return {};
   }
   offered_.erase(plan);
+  if (verdict) {
+    ++(*posted == api::Posted::stored ? figures_.verdicts : figures_.replaced);
+    // A request that waited at the gate is still there, with its answer.
+    if (!planning_.expire(prediction.owner, plan)) unfinished_ = true;
+    return {};
+  }
   if (*posted == api::Posted::stored) {
     ++figures_.posted;
     log_.info("plan sent", {{"database", options_.url}, {"plan", plan}, {"owner", text::printable(prediction.owner)}});

@@ -5,6 +5,7 @@
 // from the prediction (plan_id), the ledger knows the plans, the database knows which of them it took. So a turn that was cut
 // off anywhere, on either side, is simply done again: each prediction ends with one plan, reserved once.
 //
+// Where Lustre's default is as good, the verdict is posted instead of a plan: the database does not offer the prediction again.
 // A plan that the database does not want (its prediction was replaced), or does not know, is taken back. A plan that was mended
 // is posted anew. A request that waits at the gate is posted when it is planned. One that cannot be planned is tried again after
 // PullOptions::retry.
@@ -87,6 +88,7 @@ struct PullFigures {
   std::uint64_t failures = 0;  // turns that did not
   std::uint64_t fetched = 0;   // predictions
   std::uint64_t posted = 0;    // plans that were taken
+  std::uint64_t verdicts = 0;  // that there is no plan, likewise
   std::uint64_t replaced = 0;  // and those that came too late
   std::uint64_t refused = 0;   // requests that could not be planned
 };

@@ -28,6 +28,7 @@ class FakeDatabase final : public PulledDatabase {
     bool offered = false;  // the prediction is for the coordinator
     std::string plan;      // of the newest allocation; empty: none
     std::string plan_key;  // of the prediction that it is for
+    std::string verdict;   // of the newest prediction; empty: none
     bool local = false;
     std::uint64_t revision = 0;
     std::vector<int> states;  // 0 planned, 1 created, 2 expired
@@ -48,6 +49,7 @@ class FakeDatabase final : public PulledDatabase {
     application.number = ++numbers_;
     application.key = std::string(24, '0') + std::to_string(10'000'000 + numbers_);
     application.offered = true;
+    application.verdict.clear();
     ++counter;
   }
 
@@ -59,7 +61,8 @@ class FakeDatabase final : public PulledDatabase {
     IEZ_CHECK(maybe());
     std::vector<const Application*> all;
     for (const Application& one : applications) {
-      if (one.offered && one.number > after && !(one.plan_key == one.key && !one.plan.empty())) all.push_back(&one);
+      if (one.offered && one.verdict.empty() && one.number > after && !(one.plan_key == one.key && !one.plan.empty()))
+        all.push_back(&one);
     }
     std::ranges::sort(all, {}, [](const Application* one) { return one->number; });
     api::PredictionPage out{.revision = counter, .predictions = {}, .next = 0};
@@ -88,6 +91,11 @@ class FakeDatabase final : public PulledDatabase {
       const bool has = !one.plan.empty() && one.plan_key == one.key;
       if (has && one.plan != posted.answer.plan) break;
       outcome = api::Posted::stored;
+      if (posted.answer.plan.empty()) {
+        one.verdict = posted.answer.verdict;
+        ++counter;
+        break;
+      }
       if (!has) {
         ++taken;
         one.states.assign(kFiles, 0);
@@ -158,23 +166,27 @@ class FakePlanning final : public Planning {
   std::map<std::string, Plan> plans;
   std::map<std::string, std::pair<std::string, std::string>> queue;  // plan to owner and application
   bool busy = false;
-  std::uint32_t refuse_with = 0;  // a status
+  std::uint32_t refuse_with = 0;   // a status
+  bool as_good = false;            // Lustre's default is
+  std::set<std::string> verdicts;  // of requests that waited, until somebody takes them away
   std::uint64_t made = 0;
   std::uint64_t number = 0;
 
   Reply<api::Submitted> plan(std::uint64_t id, const std::string& owner, const api::PlanRequest& request) override {
     EXPECT_EQ(request.database, kUrl);
     const std::string plan = id_text(id);
-    if (plans.contains(plan)) return find(owner, plan);
+    if (plans.contains(plan) || verdicts.contains(plan)) return find(owner, plan);
     if (refuse_with != 0) return std::unexpected(api::Problem{.status = refuse_with, .type = "", .title = "", .detail = "no"});
     if (busy || queue.contains(plan)) {
       queue.emplace(plan, std::pair(owner, request.application));
       return api::Submitted{.answer = std::nullopt, .ticket = {.plan = plan}};
     }
+    if (as_good) return no_plan();
     make(plan, owner, request.application);
     return find(owner, plan);
   }
   Reply<api::Submitted> find(const std::string& /*owner*/, const std::string& plan) override {
+    if (verdicts.contains(plan)) return no_plan();
     const auto found = plans.find(plan);
     if (found == plans.end()) return std::unexpected(api::Problem{.status = 404, .type = "", .title = "", .detail = ""});
     api::PlanAnswer answer{.plan = plan, .revision = found->second.revision};
@@ -191,6 +203,7 @@ class FakePlanning final : public Planning {
   bool expire(const std::string& /*owner*/, const std::string& plan) override {
     plans.erase(plan);
     queue.erase(plan);
+    verdicts.erase(plan);
     return true;
   }
   std::vector<PulledPlan> pending() override {
@@ -203,7 +216,13 @@ class FakePlanning final : public Planning {
   void drain() {
     if (busy) return;
     number += queue.size();
-    for (const auto& [plan, whose] : queue) make(plan, whose.first, whose.second);
+    for (const auto& [plan, whose] : queue) {
+      if (as_good) {
+        verdicts.insert(plan);
+      } else {
+        make(plan, whose.first, whose.second);
+      }
+    }
     queue.clear();
   }
   void mend(const std::string& plan) {
@@ -214,6 +233,12 @@ class FakePlanning final : public Planning {
   }
 
  private:
+  static Reply<api::Submitted> no_plan() {
+    api::PlanAnswer answer{.verdict = "Lustre's default is as good"};
+    answer.files.resize(kFiles);
+    return api::Submitted{.answer = std::move(answer), .ticket = {}};
+  }
+
   // A newer plan of an application takes back the one before, as the service's does.
   void make(const std::string& plan, const std::string& owner, const std::string& application) {
     std::erase_if(plans, [&](const auto& one) { return one.second.owner == owner && one.second.application == application; });
@@ -282,6 +307,40 @@ TEST_F(PullerTest, AQueuedPlanIsPostedWhenItIsPlanned) {
   turn();
   EXPECT_EQ(one.plan, id_text(plan_id("ann", one.key)));
   EXPECT_EQ(planning_.made, 1U);
+}
+
+TEST_F(PullerTest, AVerdictIsPostedOnce) {
+  planning_.as_good = true;
+  FakeDatabase::Application& one = add("ior");
+  database_.predict(one);
+  turn();
+  EXPECT_EQ(one.verdict, "Lustre's default is as good");
+  EXPECT_TRUE(one.plan.empty());
+  EXPECT_TRUE(planning_.plans.empty());
+  EXPECT_EQ(puller_->figures().verdicts, 1U);
+  EXPECT_EQ(puller_->figures().waiting, 0U);
+  for (int i = 0; i < 3; ++i) turn();
+  EXPECT_EQ(puller_->figures().fetched, 1U);
+  EXPECT_EQ(database_.posts, 1U);
+  // The next prediction is asked for anew, and may come to something else.
+  planning_.as_good = false;
+  database_.predict(one);
+  turn();
+  EXPECT_EQ(one.plan, id_text(plan_id("ann", one.key)));
+}
+
+TEST_F(PullerTest, AVerdictOfARequestThatWaitedIsTakenAway) {
+  planning_.as_good = true;
+  planning_.busy = true;
+  FakeDatabase::Application& one = add("ior");
+  database_.predict(one);
+  turn();
+  planning_.busy = false;
+  planning_.drain();
+  ASSERT_EQ(planning_.verdicts.size(), 1U);
+  turn();
+  EXPECT_FALSE(one.verdict.empty());
+  EXPECT_TRUE(planning_.verdicts.empty());
 }
 
 TEST_F(PullerTest, WhatWasReplacedIsTakenBack) {

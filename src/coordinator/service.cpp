@@ -9,20 +9,22 @@
 
 #include "api/plan_json.hpp"
 #include "base/text.hpp"
-#include "placement/balanced.hpp"
 
 namespace iez::coordinator {
 
 namespace {
 
+// Requests follow each other by the thousand: a search as long as for a plan by hand would hold up the others.
 constexpr std::uint64_t kSearch = 4'000;
-constexpr std::uint64_t kLongSearch = 200'000;
 constexpr std::size_t kMendedAtOnce = 1000;
-constexpr std::int64_t kAtOnce = 60'000'000'000;  // plans made within it belong to applications that run side by side
 constexpr std::size_t kDrainedAtOnce = 100;
 constexpr std::uint64_t kRetryAfter = 2;
 constexpr std::int64_t kWaitForTelemetry = std::int64_t{3600} * 1'000'000'000;
 constexpr std::int64_t kKeepProblem = std::int64_t{24} * 3600 * 1'000'000'000;
+constexpr std::int64_t kKeepVerdict = std::int64_t{3600} * 1'000'000'000;
+constexpr double kGaps = 3;  // between two runs, for which a plan waits
+constexpr std::int64_t kShortestWait = std::int64_t{600} * 1'000'000'000;
+constexpr std::int64_t kLongestWait = std::int64_t{7 * 24} * 3600 * 1'000'000'000;
 
 std::int64_t wall_ns(const Clock& clock) { return clock.wall().time_since_epoch().count(); }
 
@@ -62,18 +64,8 @@ Service::Service(const ServiceOptions& options, Clock& clock, Logger& log, std::
     : options_(options), clock_(clock), log_(log), ledger_(std::move(ledger)), view_(std::move(view)) {}
 
 Result<std::unique_ptr<Service>> Service::start(const ServiceOptions& options, Clock& clock, Logger& log) {
-  IEZ_TRY(auto policy, placement::make_policy(options.policy, 1));
-  std::unique_ptr<placement::Policy> thorough;
-  // Requests follow each other by the thousand: a search as long as for a plan by hand would hold up the others.
-  if (options.policy == "balanced") {
-    placement::BalancedOptions balanced{.search_effort = kLongSearch, .bound_sizes = 0};
-    thorough = std::make_unique<placement::BalancedPolicy>(balanced);
-    balanced.search_effort = kSearch;
-    balanced.near = GlobalView::kEven - 1;
-    policy = std::make_unique<placement::BalancedPolicy>(balanced);
-  }
   IEZ_TRY(auto ledger, Ledger::open(options.folder, options.durability));
-  auto view = std::make_unique<GlobalView>(std::move(policy), std::move(thorough));
+  auto view = std::make_unique<GlobalView>(kSearch);
   std::unique_ptr<Service> service(new Service(options, clock, log, std::move(ledger), std::move(view)));
   IEZ_CHECK(service->ledger_->load(
       [&](StoredPlan&& plan) {
@@ -191,11 +183,11 @@ void Service::count(std::uint64_t Counters::* counter, std::uint64_t more) {
   counters_.*counter += more;
 }
 
-void Service::set_view(std::vector<std::pair<model::Cluster, std::vector<OstIndex>>> file_systems) {
+void Service::set_view(std::vector<FileSystemNow> file_systems) {
   const std::lock_guard guard(mutex_);
-  for (auto& [cluster, stale] : file_systems) {
-    const std::string name = cluster.name;
-    const auto outcome = view_->set_cluster(std::move(cluster), std::move(stale));
+  for (FileSystemNow& now : file_systems) {
+    const std::string name = now.cluster.name;
+    const auto outcome = view_->set_cluster(std::move(now.cluster), std::move(now.stale), std::move(now.rates));
     if (!outcome) log_.warning("telemetry makes no sense", {{"file_system", name}, {"why", outcome.error().message}});
   }
 }
@@ -248,9 +240,9 @@ Reply<api::Submitted> Service::plan(const Identity& who, const api::PlanRequest&
   }
   // Who came first is planned first.
   if (busy_ || !wait || !queue_.empty()) {
-    const bool only_problems =
-        !busy_ && wait && std::ranges::all_of(queue_, [](const auto& entry) { return !entry.second->problem.empty(); });
-    if (!only_problems) return enqueue(lock, who, body, "try again later", id);
+    const bool none_waits =
+        !busy_ && wait && std::ranges::all_of(queue_, [](const auto& entry) { return !entry.second->outcome.empty(); });
+    if (!none_waits) return enqueue(lock, who, body, "try again later", id);
   }
   return plan_now(lock, who.user, request, id != 0 ? id : new_id(), nullptr);
 }
@@ -269,18 +261,13 @@ Reply<api::Submitted> Service::plan_now(std::unique_lock<std::mutex>& lock, cons
       apply(changes.back(), true);
     }
   }
-  const std::int64_t longest = options_.longest_ttl.count();
-  std::int64_t ttl = options_.ttl.count();
-  if (request.ttl_s > 0)
-    ttl = request.ttl_s > static_cast<std::uint64_t>(longest / 1'000'000'000)
-              ? longest
-              : static_cast<std::int64_t>(request.ttl_s) * 1'000'000'000;
-  auto planned = view_->plan(request, user, id, wall_ns(clock_), ttl);
+  auto planned = view_->plan(request, user, id, wall_ns(clock_), life_of(request));
   if (!planned) {
     take_back();
     count(&Counters::refused);
     return problem(planned.error());
   }
+  if (planned->id == 0) return no_plan(lock, answer_of(*planned), request, std::move(changes), queued);
   const auto plan = std::make_shared<const StoredPlan>(*std::move(planned));
   changes.push_back({.id = id, .plan_after = plan, .queued_before = queued});
   apply(changes.back(), true);
@@ -292,6 +279,36 @@ Reply<api::Submitted> Service::plan_now(std::unique_lock<std::mutex>& lock, cons
   count(&Counters::planned);
   count(&Counters::planned_files, plan->layouts.size());
   return out;
+}
+
+Reply<api::Submitted> Service::no_plan(std::unique_lock<std::mutex>& lock, api::PlanAnswer answer,
+                                       const api::PlanRequest& request, std::vector<Change> changes,
+                                       const QueuedPointer& queued) {
+  if (!request.spread.empty()) answer.weights = view_->weights(answer.file_system).value_or(std::vector<api::OstWeight>());
+  if (queued) {
+    auto told = std::make_shared<Queued>(*queued);
+    told->outcome = api::to_json(answer);
+    told->body.clear();
+    changes.push_back({.id = queued->id, .queued_before = queued, .queued_after = told});
+    apply(changes.back(), true);
+  }
+  if (changes.empty()) {
+    lock.unlock();
+  } else if (const auto error = commit(lock, std::move(changes))) {
+    return not_kept(*error);
+  }
+  count(&Counters::planned);
+  count(&Counters::left_to_default);
+  return api::Submitted{.answer = std::move(answer), .ticket = {}};
+}
+
+std::int64_t Service::life_of(const api::PlanRequest& request) const {
+  const std::int64_t longest = options_.longest_ttl.count();
+  if (request.ttl_s > static_cast<std::uint64_t>(longest / 1'000'000'000)) return longest;
+  if (request.ttl_s > 0) return static_cast<std::int64_t>(request.ttl_s) * 1'000'000'000;
+  if (request.gap_s <= 0) return options_.ttl.count();
+  const double wait = std::min(kGaps * request.gap_s * 1e9, static_cast<double>(kLongestWait));
+  return std::min(longest, std::max(kShortestWait, static_cast<std::int64_t>(wait)));
 }
 
 Reply<PlanPointer> Service::owned(const Identity& who, std::string_view plan) const {
@@ -310,8 +327,10 @@ Reply<api::Submitted> Service::find(const Identity& who, std::string_view plan) 
   if (const auto waits = waiting_.find(parse_id(plan)); waits != waiting_.end()) {
     const QueuedPointer entry = waits->second;
     if (entry->user == who.user || who.admin) {
-      if (entry->problem.empty()) return api::Submitted{.answer = std::nullopt, .ticket = ticket(entry->id)};
-      if (auto told = api::parse_problem(entry->problem)) return std::unexpected(*std::move(told));
+      if (entry->outcome.empty()) return api::Submitted{.answer = std::nullopt, .ticket = ticket(entry->id)};
+      if (auto verdict = api::parse_plan_answer(entry->outcome))
+        return api::Submitted{.answer = *std::move(verdict), .ticket = {}};
+      if (auto told = api::parse_problem(entry->outcome)) return std::unexpected(*std::move(told));
     }
   }
   auto found = owned(who, plan);
@@ -455,20 +474,15 @@ void Service::tick() {
   std::vector<Change> changes;
   for (const PlanPointer& plan : view_->expired(now)) changes.push_back({.id = plan->id, .plan_before = plan});
   for (const auto& [turn, entry] : queue_) {
-    if (!entry->problem.empty() && entry->made_ns + kKeepProblem < now)
-      changes.push_back({.id = entry->id, .queued_before = entry});
+    if (entry->outcome.empty() || entry->made_ns + kKeepVerdict >= now) continue;
+    const bool verdict = api::parse_plan_answer(entry->outcome).has_value();
+    if (verdict || entry->made_ns + kKeepProblem < now) changes.push_back({.id = entry->id, .queued_before = entry});
   }
   for (const Change& change : changes) apply(change, true);
   const std::size_t expired = changes.size();
   for (PlanChange& mended : view_->mend(kMendedAtOnce)) {
     log_.info("plan mended", {{"plan", id_text(mended.after->id)}, {"application", mended.after->application}});
     changes.push_back({.id = mended.after->id, .plan_before = mended.before, .plan_after = mended.after});
-  }
-  if (changes.size() == expired) {
-    for (PlanChange& moved : view_->rebalance(now - kAtOnce)) {
-      log_.info("plan made more even", {{"plan", id_text(moved.after->id)}, {"application", moved.after->application}});
-      changes.push_back({.id = moved.after->id, .plan_before = moved.before, .plan_after = moved.after});
-    }
   }
   const std::size_t mended = changes.size() - expired;
   if (changes.empty()) {
@@ -485,7 +499,7 @@ void Service::drain() {
   std::uint64_t after = 0;  // turns that were looked at
   for (std::size_t i = 0; i < kDrainedAtOnce && !busy_ && !stop_; ++i) {
     auto next = queue_.upper_bound(after);
-    while (next != queue_.end() && !next->second->problem.empty()) ++next;
+    while (next != queue_.end() && !next->second->outcome.empty()) ++next;
     if (next == queue_.end()) return;
     const QueuedPointer entry = next->second;
     after = entry->turn;
@@ -502,7 +516,7 @@ void Service::drain() {
     const std::uint32_t status = outcome.error().status;
     if (status == 503 || status == 507) return;  // not its fault: later
     auto told = std::make_shared<Queued>(*entry);
-    told->problem = api::to_json(outcome.error());
+    told->outcome = api::to_json(outcome.error());
     told->body.clear();
     Change change{.id = entry->id, .queued_before = entry, .queued_after = told};
     apply(change, true);

@@ -39,13 +39,12 @@ struct NodeLoad {
 };
 
 struct ServiceOptions {
-  std::string folder;  // of the ledger
-  std::string policy = "balanced";
+  std::string folder;      // of the ledger
   double cpu_limit = 0.7;  // 1: no limit
   double memory_limit = 0.5;
   std::size_t queue_limit = 10'000;                   // requests that wait
   std::size_t queue_bytes = std::size_t{256} << 20U;  // of them
-  Duration ttl{std::chrono::hours{30 * 24}};          // of a plan that does not say
+  Duration ttl{std::chrono::hours{30 * 24}};          // of a plan whose request tells neither a time nor a gap
   Duration longest_ttl{std::chrono::hours{366 * 24}};
   sql::Durability durability = sql::Durability::machine;
   std::function<NodeLoad()> load;  // of this node; called once a second
@@ -55,6 +54,7 @@ struct ServiceOptions {
 struct Counters {
   std::uint64_t planned = 0;  // requests
   std::uint64_t planned_files = 0;
+  std::uint64_t left_to_default = 0;  // of the requests: those without a plan, since Lustre's default is as good
   std::uint64_t refused = 0;
   std::uint64_t queued = 0;
   std::uint64_t created_files = 0;
@@ -80,6 +80,13 @@ struct FileSystemReport {
   std::vector<std::size_t> server_of;  // per target
 };
 
+// What telemetry says of one file system.
+struct FileSystemNow {
+  model::Cluster cluster;
+  std::vector<OstIndex> stale = {};
+  std::vector<TargetRate> rates = {};
+};
+
 template <typename T>
 using Reply = std::expected<T, api::Problem>;
 
@@ -91,10 +98,11 @@ class Service {
   Service& operator=(const Service&) = delete;
 
   // What telemetry says now.
-  void set_view(std::vector<std::pair<model::Cluster, std::vector<OstIndex>>> file_systems);
+  void set_view(std::vector<FileSystemNow> file_systems);
 
   // body: the request as it came. wait: false plans nothing before the answer (a ticket, always).
   // id: of the plan; one that is pending or waits already is answered as it is. 0: a new one.
+  // An answer without a plan reserves nothing and takes back what it replaces. That of a request that waited is kept for an hour.
   Reply<api::Submitted> plan(const Identity& who, const api::PlanRequest& request, std::string_view body, bool wait,
                              std::uint64_t id = 0);
   Reply<api::Submitted> find(const Identity& who, std::string_view plan);
@@ -133,6 +141,10 @@ class Service {
   // The lock is released before a plan is waited for, and held still when there is none to wait for.
   Reply<api::Submitted> plan_now(std::unique_lock<std::mutex>& lock, const std::string& user, const api::PlanRequest& request,
                                  std::uint64_t id, const QueuedPointer& queued);
+  // Answers that there is no plan. changes: plans that it takes back, applied already.
+  Reply<api::Submitted> no_plan(std::unique_lock<std::mutex>& lock, api::PlanAnswer answer, const api::PlanRequest& request,
+                                std::vector<Change> changes, const QueuedPointer& queued);
+  std::int64_t life_of(const api::PlanRequest& request) const;  // of its plan, in nanoseconds
   Reply<api::Submitted> enqueue(std::unique_lock<std::mutex>& lock, const Identity& who, std::string_view body, std::string why,
                                 std::uint64_t id);
   api::Ticket ticket(std::uint64_t id) const;

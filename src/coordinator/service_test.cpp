@@ -37,7 +37,7 @@ class ServiceTest : public testing::Test {
   void start() {
     service_.reset();
     service_ = Service::start(options_, clock_, log_).value();
-    service_->set_view({{make_cluster("lab", 3, 5, 10ULL << 30U), {}}});
+    service_->set_view({{.cluster = make_cluster("lab", 3, 5, 10ULL << 30U)}});
   }
   Reply<api::Submitted> plan(const Identity& who, const api::PlanRequest& request) {
     return service_->plan(who, request, api::to_json(request), true);
@@ -95,6 +95,67 @@ TEST_F(ServiceTest, ANewPlanTakesBackTheOldOne) {
   EXPECT_EQ(plan(ann_, make_request("ior", 1, 1ULL << 60U, 1)).error().status, 409U);
   EXPECT_TRUE(service_->find(ann_, second->answer->plan));
   EXPECT_EQ(service_->state().files, 5U);
+}
+
+api::PlanRequest as_good_as_default(const std::string& application) {
+  api::PlanRequest request = make_request(application, 15, 1U << 20U, 1);
+  request.always = false;
+  return request;
+}
+
+TEST_F(ServiceTest, WithoutAPlanNothingIsReserved) {
+  const auto first = plan(ann_, make_request("ior", 2, 1U << 20U, 1));
+  ASSERT_TRUE(first);
+  const auto none = plan(ann_, as_good_as_default("ior"));
+  ASSERT_TRUE(none) << none.error().detail;
+  ASSERT_TRUE(none->answer);
+  EXPECT_EQ(none->answer->plan, "");
+  EXPECT_EQ(none->answer->verdict, "Lustre's default is as good");
+  EXPECT_EQ(none->answer->files.size(), 15U);
+  EXPECT_FALSE(service_->find(ann_, first->answer->plan)) << "it is for the run before";
+  const auto nothing = [&] {
+    EXPECT_TRUE(service_->plans(boss_, "").empty());
+    const auto report = service_->report();
+    for (const TargetReport& target : report.at(0).targets) EXPECT_EQ(target.reserved.count, 0U);
+  };
+  nothing();
+  EXPECT_EQ(service_->state().counters.left_to_default, 1U);
+  start();
+  nothing();
+}
+
+// A request that waited has its answer, too, until somebody takes it away.
+TEST_F(ServiceTest, AVerdictWaitsForWhoAsked) {
+  set_busy(true);
+  const auto waits = plan(ann_, as_good_as_default("ior"));
+  ASSERT_TRUE(waits);
+  ASSERT_FALSE(waits->answer);
+  busy_ = false;
+  eventually([&] { return service_->find(ann_, waits->ticket.plan)->answer.has_value(); });
+  EXPECT_EQ(service_->find(ann_, waits->ticket.plan)->answer->verdict, "Lustre's default is as good");
+  EXPECT_EQ(service_->find(bob_, waits->ticket.plan).error().status, 404U);
+  start();
+  EXPECT_EQ(service_->find(ann_, waits->ticket.plan)->answer->plan, "") << "over a restart";
+  ASSERT_TRUE(service_->expire(ann_, waits->ticket.plan));
+  EXPECT_EQ(service_->find(ann_, waits->ticket.plan).error().status, 404U);
+  EXPECT_EQ(service_->state().queue, 0U);
+}
+
+// Three gaps between two runs, but neither minutes nor months; what the request says itself comes first.
+TEST_F(ServiceTest, APlanWaitsAsLongAsItsApplicationUsuallyDoes) {
+  const auto life = [&](std::uint64_t ttl, double gap) {
+    api::PlanRequest request = make_request("a", 1, 1U << 20U, 1);
+    request.ttl_s = ttl;
+    request.gap_s = gap;
+    const auto answer = plan(ann_, request)->answer.value();
+    return (answer.expires_ns - answer.made_ns) / 1'000'000'000;
+  };
+  EXPECT_EQ(life(0, 0), 30 * 24 * 3600);
+  EXPECT_EQ(life(0, 1), 600);
+  EXPECT_EQ(life(0, 3600), 3 * 3600);
+  EXPECT_EQ(life(0, 1e300), 7 * 24 * 3600);
+  EXPECT_EQ(life(99, 3600), 99);
+  EXPECT_EQ(life(~std::uint64_t{0}, 0), 366 * 24 * 3600);
 }
 
 TEST_F(ServiceTest, BusyNodesQueueAndDropNothing) {
@@ -179,7 +240,7 @@ TEST_F(ServiceTest, ChangedPlansAreThereForWhoAsks) {
   ASSERT_TRUE(made);
   model::Cluster cluster = make_cluster("lab", 3, 5, 10ULL << 30U);
   cluster.osts[7].state.active = false;
-  service_->set_view({{cluster, {}}});
+  service_->set_view({{.cluster = cluster}});
   eventually([&] { return service_->find(ann_, made->answer->plan)->answer->revision == 2; });
   const auto now = service_->find(ann_, made->answer->plan);
   for (const api::FileAnswer& file : now->answer->files) EXPECT_NE(file.layouts.at(0).osts.at(0), 7U);

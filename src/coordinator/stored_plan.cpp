@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <limits>
 
@@ -11,8 +12,10 @@ namespace iez::coordinator {
 
 namespace {
 
-constexpr std::uint64_t kVersion = 2;
-constexpr std::uint64_t kOldest = 1;  // without a database, and without expected sizes
+// 1: without a database, and without expected sizes. 2: without phases, a verdict and a gain; with a flag of each layout, since
+// one target could have several objects of a file.
+constexpr std::uint64_t kVersion = 3;
+constexpr std::uint64_t kOldest = 1;
 
 class Writer {
  public:
@@ -82,11 +85,13 @@ class Reader {
 
 constexpr std::uint64_t kMost32 = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint64_t kMost16 = std::numeric_limits<std::uint16_t>::max();
+constexpr std::uint64_t kMostReadPhase = std::uint64_t{api::kMaxPhase} + 1;  // as it is written: one more than it is
 
 bool sound(const StoredPlan& plan) {
   std::uint64_t layouts = 0;
   for (const StoredEntry& entry : plan.entries) {
     if (entry.first != layouts || entry.created > entry.layouts) return false;
+    if (entry.phase > api::kMaxPhase) return false;
     layouts += entry.layouts;
   }
   std::uint64_t stripes = 0;
@@ -95,6 +100,7 @@ bool sound(const StoredPlan& plan) {
     if (layout.stripes == 0 || layout.stripe_size == 0 || layout.expected > layout.bytes) return false;
     stripes += layout.stripes;
   }
+  if (!std::isfinite(plan.gain) || plan.gain < 0) return false;
   return plan.id != 0 && layouts == plan.layouts.size() && stripes == plan.osts.size();
 }
 
@@ -138,6 +144,8 @@ std::vector<std::byte> encode(const StoredPlan& plan) {
   out.text(plan.file_system);
   out.text(plan.policy);
   out.text(plan.database);
+  out.text(plan.verdict);
+  out.real(plan.gain);
   out.number(plan.revision);
   out.number(static_cast<std::uint64_t>(plan.made_ns));
   out.number(static_cast<std::uint64_t>(plan.expires_ns));
@@ -156,6 +164,8 @@ std::vector<std::byte> encode(const StoredPlan& plan) {
   for (const StoredEntry& entry : plan.entries) {
     out.number(entry.layouts);
     out.number(entry.created);
+    out.number(entry.phase);
+    out.number(static_cast<std::uint64_t>(entry.read_phase + 1));
   }
   out.number(plan.layouts.size());
   for (const StoredLayout& layout : plan.layouts) {
@@ -165,7 +175,6 @@ std::vector<std::byte> encode(const StoredPlan& plan) {
     out.number(layout.stripe_size);
     out.number(layout.pool);
     out.number(layout.reason);
-    out.number(layout.overstriped ? 1 : 0);
     out.number(layout.stripes);
     for (const std::uint32_t ost : plan.osts_of(layout)) out.number(ost);
   }
@@ -185,6 +194,10 @@ Result<StoredPlan> decode(std::span<const std::byte> bytes) {
   plan.file_system = in.text();
   plan.policy = in.text();
   if (version >= 2) plan.database = in.text();
+  if (version >= 3) {
+    plan.verdict = in.text();
+    plan.gain = in.real();
+  }
   plan.revision = in.number();
   plan.made_ns = static_cast<std::int64_t>(in.number());
   plan.expires_ns = static_cast<std::int64_t>(in.number());
@@ -202,6 +215,10 @@ Result<StoredPlan> decode(std::span<const std::byte> bytes) {
   for (std::uint64_t left = in.count(); left > 0 && !in.failed() && first <= kMost32; --left) {
     StoredEntry entry{.first = static_cast<std::uint32_t>(first), .layouts = static_cast<std::uint32_t>(in.number(kMost32))};
     entry.created = static_cast<std::uint32_t>(in.number(kMost32));
+    if (version >= 3) {
+      entry.phase = static_cast<std::uint32_t>(in.number(kMost32));
+      entry.read_phase = static_cast<std::int64_t>(in.number(kMostReadPhase)) - 1;
+    }
     first += entry.layouts;
     plan.entries.push_back(entry);
   }
@@ -212,7 +229,7 @@ Result<StoredPlan> decode(std::span<const std::byte> bytes) {
     layout.stripe_size = in.number();
     layout.pool = static_cast<std::uint16_t>(in.number(kMost16));
     layout.reason = static_cast<std::uint32_t>(in.number(kMost32));
-    layout.overstriped = in.number(1) == 1;
+    if (version < 3) static_cast<void>(in.number(1));
     layout.stripes = static_cast<std::uint16_t>(in.number(kMost16));
     layout.first = static_cast<std::uint32_t>(plan.osts.size());
     for (std::uint32_t i = 0; i < layout.stripes && !in.failed(); ++i) {
@@ -225,13 +242,15 @@ Result<StoredPlan> decode(std::span<const std::byte> bytes) {
 }
 
 api::PlanAnswer answer_of(const StoredPlan& plan) {
-  api::PlanAnswer answer{.plan = id_text(plan.id),
+  api::PlanAnswer answer{.plan = plan.id == 0 ? std::string() : id_text(plan.id),
                          .revision = plan.revision,
                          .made_ns = plan.made_ns,
                          .expires_ns = plan.expires_ns,
                          .application = plan.application,
                          .policy = plan.policy,
-                         .file_system = plan.file_system};
+                         .file_system = plan.file_system,
+                         .verdict = plan.verdict,
+                         .gain = plan.gain};
   answer.reasons = plan.reasons;
   answer.before = plan.before;
   answer.after = plan.after;

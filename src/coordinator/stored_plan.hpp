@@ -28,7 +28,6 @@ struct StoredLayout {
   std::uint16_t stripes = 0;
   std::uint16_t pool = 0;  // in StoredPlan::pools
   std::uint32_t reason = 0;
-  bool overstriped = false;
 
   friend bool operator==(const StoredLayout&, const StoredLayout&) = default;
 };
@@ -36,18 +35,22 @@ struct StoredLayout {
 // One row of the request.
 struct StoredEntry {
   std::uint32_t first = 0;    // in StoredPlan::layouts
-  std::uint32_t layouts = 0;  // one; of a pattern one a file
+  std::uint32_t layouts = 0;  // one; of a pattern one a file; none where Lustre places its files
   std::uint32_t created = 0;  // of them: the first so many are not reserved any more
+  std::uint32_t phase = 0;    // in which its files are written
+  std::int64_t read_phase = -1;
 
   friend bool operator==(const StoredEntry&, const StoredEntry&) = default;
 };
 
 struct StoredPlan {
-  std::uint64_t id = 0;  // not 0
+  std::uint64_t id = 0;  // 0: there is no plan, and the verdict says why; such a one is answered, and not kept
   std::string user;
   std::string application;
   std::string file_system;
   std::string policy;
+  std::string verdict;
+  double gain = 1;
   std::string database;  // that its prediction was pulled from; empty: a client asked
   std::uint64_t revision = 1;
   std::int64_t made_ns = 0;
@@ -78,9 +81,10 @@ using PlanPointer = std::shared_ptr<const StoredPlan>;
 std::string id_text(std::uint64_t id);
 std::uint64_t parse_id(std::string_view text);
 
+// REQUIRES: it has an id.
 std::vector<std::byte> encode(const StoredPlan& plan);
 
-// Fails with Errc::parse for anything that encode() does not make.
+// Fails with Errc::parse for anything that encode() does not make, and never made: plans of 0.1 are of one phase.
 [[nodiscard]] Result<StoredPlan> decode(std::span<const std::byte> bytes);
 
 // Without weights: those are of the moment.

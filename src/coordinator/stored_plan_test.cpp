@@ -8,12 +8,15 @@ namespace iez::coordinator {
 namespace {
 
 StoredPlan sample() {
-  GlobalView view(balanced());
+  GlobalView view;
   EXPECT_TRUE(view.set_cluster(make_cluster("lab", 2, 4, 1U << 30U), {}));
   api::PlanRequest request = make_request("a", 5, 7U << 20U, 3);
   request.files[1].name += "{rank}";
   request.files[1].files = 4;
   request.freed = {{1, 1000}};
+  request.files[2].phase = 4'000'000'000;
+  request.files[3].read_phase = 0;
+  request.files[4].read_phase = api::kMaxPhase;
   return view.plan(request, "user", 77, 5, 6).value();
 }
 
@@ -21,7 +24,37 @@ TEST(StoredPlan, ComesBackAsItWas) {
   const StoredPlan plan = sample();
   EXPECT_EQ(decode(encode(plan)).value(), plan);
   EXPECT_EQ(plan.layouts.size(), 8U);
+  EXPECT_EQ(plan.entries[2].phase, 4'000'000'000U);
+  EXPECT_EQ(plan.entries[3].read_phase, 0);
+  EXPECT_EQ(plan.entries[4].read_phase, std::int64_t{api::kMaxPhase});
+  EXPECT_FALSE(plan.verdict.empty());
+  EXPECT_GT(plan.gain, 0);
   EXPECT_EQ(plan.expires_ns, 11);
+}
+
+// As 0.1 wrote it: one file of 3 stripes on OSTs 1, 2, 4, in no phase, with a flag of overstriping.
+TEST(StoredPlan, OlderPlansAreOfOnePhase) {
+  const auto bytes = [](std::initializer_list<int> list) {
+    std::vector<std::byte> out;
+    for (const int one : list) out.push_back(static_cast<std::byte>(one));
+    return out;
+  };
+  const auto old = decode(bytes({2, 7,   1,  'u', 1,   'a', 1,   'l', 1, 'b', 0, 3, 5, 9, 0,  // to weights
+                                 0, 0,   0,  0,   1,   1,   'r', 1,   0, 0,   0,              // costs and texts
+                                 1, 1,   0,                                                   // one entry
+                                 1, 100, 90, 40,  128, 128, 4,   0,   0, 0,   3, 1, 2, 4}));  // its layout
+  ASSERT_TRUE(old) << old.error().message;
+  EXPECT_EQ(old->id, 7U);
+  EXPECT_EQ(old->revision, 3U);
+  EXPECT_EQ(old->verdict, "");
+  EXPECT_EQ(old->gain, 1);
+  ASSERT_EQ(old->entries.size(), 1U);
+  EXPECT_EQ(old->entries[0].phase, 0U);
+  EXPECT_EQ(old->entries[0].read_phase, -1);
+  EXPECT_EQ(old->layouts.at(0).expected, 90U);
+  EXPECT_EQ(old->layouts[0].stripe_size, 65536U);
+  EXPECT_EQ(old->osts, (std::vector<std::uint32_t>{1, 2, 4}));
+  EXPECT_EQ(decode(encode(*old)).value(), *old);
 }
 
 TEST(StoredPlan, DamageIsNoticedOrHarmless) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -10,8 +9,6 @@
 #include "base/rng.hpp"
 #include "coordinator/global_view.hpp"
 #include "model/cluster.hpp"
-#include "placement/balanced.hpp"
-#include "placement/policy.hpp"
 
 namespace iez::coordinator {
 
@@ -26,13 +23,10 @@ inline model::Cluster make_cluster(const std::string& name, std::uint32_t server
   return cluster;
 }
 
-inline std::unique_ptr<placement::Policy> balanced() {
-  return std::make_unique<placement::BalancedPolicy>(placement::BalancedOptions{.search_effort = 50'000, .bound_sizes = 0});
-}
-
+// Of one phase. It is planned whatever Lustre's default comes to, which most tests are not about.
 inline api::PlanRequest make_request(const std::string& application, std::size_t files, std::uint64_t bytes,
                                      std::int32_t stripes) {
-  api::PlanRequest request{.application = application};
+  api::PlanRequest request{.application = application, .always = true};
   for (std::size_t i = 0; i < files; ++i) {
     request.files.push_back({.name = "/scratch/" + application + "." + std::to_string(i), .bytes = bytes});
     request.files.back().stripe_count = stripes;
@@ -47,6 +41,9 @@ inline api::PlanRequest random_plan_request(Rng& rng) {
     api::FileRequest file{.name = "/scratch/f" + std::to_string(i), .bytes = rng.between(1, 64) << 20U};
     if (rng.chance(0.3)) file.high = file.bytes + (rng.below(8) << 20U);
     file.stripe_count = static_cast<std::int32_t>(rng.below(6)) - 1;
+    file.phase = static_cast<std::uint32_t>(rng.below(3));
+    if (rng.chance(0.2)) file.read_phase = static_cast<std::int64_t>(rng.below(5));
+    file.left_alone = rng.chance(0.1);
     if (rng.chance(0.2)) {
       file.name += "{rank}";
       file.files = rng.between(1, 5);
@@ -54,6 +51,8 @@ inline api::PlanRequest random_plan_request(Rng& rng) {
     request.files.push_back(file);
   }
   request.keep_earlier = rng.chance(0.5);
+  request.always = rng.chance(0.8);
+  if (rng.chance(0.3)) request.phase_seconds = {2.5, 0, 1};
   return request;
 }
 

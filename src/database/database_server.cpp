@@ -60,7 +60,8 @@ struct DatabaseServer::State {
     const std::lock_guard guard(mutex);
     const auto stored = take_allocation(*store, *posted);
     if (!stored) return refuse(stored.error());
-    log.info("plan taken", {{"plan", posted->answer.plan}, {"planner", text::printable(posted->planner)}});
+    log.info(posted->answer.plan.empty() ? "verdict taken" : "plan taken",
+             {{"plan", posted->answer.plan}, {"planner", text::printable(posted->planner)}});
     api::JsonText json;
     json.begin_object().field("plan", posted->answer.plan).field("allocation", stored->allocation);
     return answer(200, json.end_object().take());

@@ -30,7 +30,7 @@ class ExchangeTest : public testing::Test {
   std::string predict(const std::string& application, std::size_t rows, bool pulled = true, std::size_t padding = 0) {
     const auto app = store_->ensure_application("ann", application, "").value();
     store::Prediction prediction{.application = app.id, .made_ns = ++time_};
-    runs::PullNote note{.host = "node1", .file_system = "lab", .rows = {}, .spread = {"/lab/"}, .freed = {}};
+    runs::PullNote note{.host = "node1", .file_system = "lab", .rows = {}, .freed = {}};
     for (std::size_t i = 0; i < rows; ++i) {
       prediction.rows.push_back(
           {.name = "/lab/" + application + "." + std::to_string(i) + std::string(padding, 'x'), .bytes = Bytes{100}});
@@ -132,6 +132,42 @@ TEST_F(ExchangeTest, APlanIsTakenOnce) {
   EXPECT_EQ(page.allocations[0].revision, 2U);
 }
 
+// A file that the coordinator leaves to Lustre is none of the plan.
+TEST_F(ExchangeTest, FilesWithoutALayoutAreLeftOut) {
+  const std::string key = predict("ior", 4);
+  auto given = posted(key, 3);
+  given.answer.files[2].layouts.clear();
+  const auto stored = store_->allocation(take_allocation(*store_, given).value().allocation).value();
+  ASSERT_EQ(stored->rows.size(), 2U);
+  EXPECT_EQ(stored->rows[1].row, 2U);
+}
+
+TEST_F(ExchangeTest, AVerdictEndsTheOffer) {
+  const std::string old = predict("ior", 4);
+  const std::string key = predict("ior", 4);
+  api::PostedAllocation verdict{.prediction = key, .planner = "http://mds:9850", .answer = {}};
+  verdict.answer.verdict = "Lustre's default is as good";
+  verdict.answer.files.resize(3);
+  EXPECT_EQ(take_allocation(*store_, verdict).value().allocation, 0);
+  EXPECT_TRUE(offered_predictions(*store_, 0, log_)->predictions.empty());
+  EXPECT_EQ(store_->find_prediction(key).value()->verdict, "Lustre's default is as good");
+  EXPECT_TRUE(newest_allocations(*store_, 0)->allocations.empty());
+  ASSERT_TRUE(take_allocation(*store_, verdict)) << "told twice";
+  const auto code = [&](const std::string& which) {
+    api::PostedAllocation other = verdict;
+    other.prediction = which;
+    return take_allocation(*store_, other).error().code;
+  };
+  EXPECT_EQ(code(old), Errc::exists);
+  EXPECT_EQ(code(std::string(32, 'f')), Errc::exists);
+  EXPECT_EQ(code(predict("mine", 4, false)), Errc::exists);
+  // The next one is offered again; what has a plan keeps it.
+  const std::string next = predict("ior", 4);
+  ASSERT_EQ(offered_predictions(*store_, 0, log_)->predictions.size(), 1U);
+  ASSERT_TRUE(take_allocation(*store_, posted(next, 3)));
+  EXPECT_EQ(code(next), Errc::exists);
+}
+
 TEST_F(ExchangeTest, WhatIsRefused) {
   const std::string old = predict("ior", 4);
   const std::string key = predict("ior", 4);
@@ -141,9 +177,6 @@ TEST_F(ExchangeTest, WhatIsRefused) {
   EXPECT_EQ(code(posted("", 3)), Errc::exists);
   EXPECT_EQ(code(posted(key, 2)), Errc::invalid_argument);
   EXPECT_EQ(code(posted(key, 4)), Errc::invalid_argument);
-  auto without = posted(key, 3);
-  without.answer.files[1].layouts.clear();
-  EXPECT_EQ(code(without), Errc::invalid_argument);
   auto other = posted(key, 3);
   other.answer.plan = "../../etc";
   EXPECT_EQ(code(other), Errc::invalid_argument);

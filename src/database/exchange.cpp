@@ -39,6 +39,20 @@ Result<std::optional<store::Prediction>> prediction_of(store::Store& store, cons
   return store.prediction(before->prediction);
 }
 
+Result<Stored> take_verdict(store::Store& store, const api::PostedAllocation& posted) {
+  IEZ_TRY(const auto prediction, store.find_prediction(posted.prediction));
+  if (!prediction) return fail(Errc::exists, fmt::format("prediction {} is gone", posted.prediction));
+  if (!runs::pull_note_of(prediction->model)) {
+    return fail(Errc::exists, fmt::format("prediction {} is not for a coordinator", prediction->key));
+  }
+  IEZ_TRY(const auto newest, store.latest_prediction(prediction->application));
+  if (!newest || newest->id != prediction->id || newest->allocation != 0) {
+    return fail(Errc::exists, fmt::format("prediction {} has a plan, or is not the newest one any more", prediction->key));
+  }
+  IEZ_CHECK(store.set_verdict(prediction->id, posted.answer.verdict));
+  return Stored{};
+}
+
 }  // namespace
 
 Result<api::PredictionPage> offered_predictions(store::Store& store, std::uint64_t after, Logger& log) {
@@ -68,6 +82,7 @@ Result<api::PredictionPage> offered_predictions(store::Store& store, std::uint64
 }
 
 Result<Stored> take_allocation(store::Store& store, const api::PostedAllocation& posted) {
+  if (posted.answer.plan.empty()) return take_verdict(store, posted);
   if (runs::plan_number(posted.answer.plan) == 0) {
     return fail(Errc::invalid_argument,
                 fmt::format("plan '{}': expected 16 hexadecimal digits", text::printable(posted.answer.plan)));
@@ -83,7 +98,6 @@ Result<Stored> take_allocation(store::Store& store, const api::PostedAllocation&
                                          .file_system = note->file_system,
                                          .prediction = *prediction,
                                          .rows = note->rows,
-                                         .spread = note->spread,
                                          .freed = {}},
                                         posted.planner);
   if (!allocation) return fail(Errc::invalid_argument, allocation.error().message);

@@ -17,14 +17,15 @@
 namespace iez::database {
 
 struct Stored {
-  store::Id allocation = 0;
+  store::Id allocation = 0;  // 0: the verdict that there is no plan
 };
 
 // A prediction that cannot be offered (larger than a coordinator takes) is left out, and the log tells.
 [[nodiscard]] Result<api::PredictionPage> offered_predictions(store::Store& store, std::uint64_t after, Logger& log);
 
-// Errc::exists: the prediction is gone, has another plan, or is not the newest one any more. Errc::invalid_argument: the plan is
-// not for the files of the prediction.
+// An answer without a plan becomes the verdict of the prediction, which is not offered again then. Errc::exists: the prediction
+// is gone, has another plan, or is not the newest one any more. Errc::invalid_argument: the plan is not for the files of the
+// prediction.
 [[nodiscard]] Result<Stored> take_allocation(store::Store& store, const api::PostedAllocation& posted);
 
 // Of plans that were made elsewhere.

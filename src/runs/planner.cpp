@@ -117,6 +117,20 @@ Result<PlanOutcome> plan_here(const PlanQuestion& question, const Choice& choice
   return outcome;
 }
 
+struct Habit {
+  double gap_s = 0;
+  double idle_s = 0;  // since the last run ended; 0: it has just ended
+};
+
+Habit habit_of(const PlanQuestion& question) {
+  const auto runs = question.store.runs(question.application.id, kGaps + 1);
+  if (!runs || runs->empty()) return {};
+  Habit habit{.gap_s = usual_gap_s(*runs)};
+  const std::int64_t now = question.clock.wall().time_since_epoch().count();
+  if (question.files.empty()) habit.idle_s = std::max(0.0, static_cast<double>(now - runs->front().ended_ns) * kNanosecond);
+  return habit;
+}
+
 model::Cluster without(model::Cluster cluster, std::span<const placement::Reservation> replaced) {
   std::map<OstIndex, std::uint64_t> freed;
   for (const placement::Reservation& one : replaced) freed[one.ost] += one.bytes.count;
@@ -166,13 +180,17 @@ Result<PlanOutcome> make_plan(const PlanQuestion& question) {
   IEZ_TRY(const Choice choice, choose_file_system(question));
   if (question.settings.coordinator.asked()) {
     FileSpace space;
+    const Habit habit = habit_of(question);
     auto answered = ask_coordinator({.settings = question.settings,
                                      .wanted = {.application = question.application.name,
                                                 .host = question.host,
                                                 .file_system = choice.file_system,
                                                 .prediction = question.prediction,
                                                 .rows = choice.rows,
-                                                .freed = freed_bytes(replaced_by(question, choice, space))},
+                                                .freed = freed_bytes(replaced_by(question, choice, space)),
+                                                .always = question.settings.place.always,
+                                                .gap_s = habit.gap_s,
+                                                .idle_s = habit.idle_s},
                                      .clock = question.clock});
     if (answered) return answered;
     question.notes.push_back(fmt::format("planned on this node: {}", answered.error().message));
@@ -186,7 +204,9 @@ Result<PullNote> note_for_pull(const PlanQuestion& question) {
   return PullNote{.host = question.host,
                   .file_system = choice.file_system,
                   .rows = choice.rows,
-                  .freed = freed_bytes(replaced_by(question, choice, space))};
+                  .freed = freed_bytes(replaced_by(question, choice, space)),
+                  .always = question.settings.place.always,
+                  .gap_s = habit_of(question).gap_s};
 }
 
 std::vector<UnfitTarget> unfit_targets(std::span<const OstIndex> used, const model::Cluster& cluster) {

@@ -1,5 +1,7 @@
 #include "runs/pull_note.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -47,11 +49,8 @@ Result<std::string> with_pull_note(std::string_view model, const PullNote& note)
   }
   json freed = json::array();
   for (const api::FreedBytes& one : note.freed) freed.push_back({one.ost, one.bytes});
-  out[kKey] = {{"host", note.host},
-               {"file_system", note.file_system},
-               {"rows", std::move(rows)},
-               {"spread", note.spread},
-               {"freed", std::move(freed)}};
+  out[kKey] = {{"host", note.host},         {"file_system", note.file_system}, {"rows", std::move(rows)},
+               {"freed", std::move(freed)}, {"always", note.always},           {"gap_s", note.gap_s}};
   std::string text = out.dump(-1, ' ', false, json::error_handler_t::replace);
   if (text.size() > store::kMaxText) {
     return fail(Errc::limit,
@@ -69,9 +68,8 @@ std::optional<PullNote> pull_note_of(std::string_view model) {
   PullNote note;
   if (!take_text(*in, "host", note.host) || !take_text(*in, "file_system", note.file_system)) return std::nullopt;
   const json* const rows = list_of(*in, "rows");
-  const json* const spread = list_of(*in, "spread");
   const json* const freed = list_of(*in, "freed");
-  if (rows == nullptr || spread == nullptr || freed == nullptr) return std::nullopt;
+  if (rows == nullptr || freed == nullptr) return std::nullopt;
   std::uint64_t after = 0;
   for (const json& item : *rows) {
     const auto run = pair_of(item);
@@ -82,15 +80,14 @@ std::optional<PullNote> pull_note_of(std::string_view model) {
     for (std::uint64_t i = 0; i < run->second; ++i) note.rows.push_back(static_cast<std::uint32_t>(run->first + i));
     after = run->first + run->second;
   }
-  for (const json& item : *spread) {
-    if (!item.is_string()) return std::nullopt;
-    note.spread.push_back(item.get<std::string>());
-  }
   for (const json& item : *freed) {
     const auto one = pair_of(item);
     if (!one || one->first > kMaxRow) return std::nullopt;
     note.freed.push_back({.ost = static_cast<std::uint32_t>(one->first), .bytes = one->second});
   }
+  // Notes of 0.1 have neither.
+  if (const auto always = in->find("always"); always != in->end() && always->is_boolean()) note.always = always->get<bool>();
+  if (const auto gap = in->find("gap_s"); gap != in->end() && gap->is_number()) note.gap_s = std::max(0.0, gap->get<double>());
   return note;
 }
 
@@ -105,8 +102,9 @@ Result<api::PlanRequest> pulled_request(const std::string& application, const st
                                          .file_system = note.file_system,
                                          .prediction = prediction,
                                          .rows = note.rows,
-                                         .spread = note.spread,
-                                         .freed = note.freed});
+                                         .freed = note.freed,
+                                         .always = note.always,
+                                         .gap_s = note.gap_s});
   if (const std::size_t size = api::to_json(request).size(); size > api::kMaxRequestBytes) {
     return fail(Errc::limit, fmt::format("the request of prediction {} has {} bytes, and {} are taken", prediction.id, size,
                                          api::kMaxRequestBytes));

@@ -20,8 +20,9 @@ struct PullNote {
   std::string host;
   std::string file_system;
   std::vector<std::uint32_t> rows;  // of the prediction, ascending: those to be planned
-  std::vector<std::string> spread;
   std::vector<api::FreedBytes> freed;
+  bool always = false;  // as in WantedRows
+  double gap_s = 0;
 
   friend bool operator==(const PullNote&, const PullNote&) = default;
 };

@@ -12,8 +12,9 @@ PullNote some_note() {
   return {.host = "node1",
           .file_system = "scratch",
           .rows = {0, 1, 2, 5, 7, 8},
-          .spread = {"/s/a/"},
-          .freed = {{.ost = 3, .bytes = 99}}};
+          .freed = {{.ost = 3, .bytes = 99}},
+          .always = true,
+          .gap_s = 3600.5};
 }
 
 TEST(PullNote, TravelsInTheModel) {
@@ -26,13 +27,18 @@ TEST(PullNote, TravelsInTheModel) {
 
 TEST(PullNote, WithoutOneThePredictionIsNotForTheCoordinator) {
   for (const char* model : {"", "{}", R"({"runs":3})", R"({"pull":7})", R"({"pull":{}})", "\"pull\"",
-                            R"({"pull":{"host":"a","file_system":"b","rows":[[1,2],[0,1]],"spread":[],"freed":[]}})",
-                            R"({"pull":{"host":"a","file_system":"b","rows":[[0,9999999]],"spread":[],"freed":[]}})",
-                            R"({"pull":{"host":"a","file_system":"b","rows":[[-1,1]],"spread":[],"freed":[]}})",
-                            R"({"pull":{"host":"a","file_system":"b","rows":[],"spread":[1],"freed":[]}})",
-                            R"({"pull":{"host":"a","file_system":"b","rows":[],"spread":[],"freed":[[1]]}})"}) {
+                            R"({"pull":{"host":"a","file_system":"b","rows":[[1,2],[0,1]],"freed":[]}})",
+                            R"({"pull":{"host":"a","file_system":"b","rows":[[0,9999999]],"freed":[]}})",
+                            R"({"pull":{"host":"a","file_system":"b","rows":[[-1,1]],"freed":[]}})",
+                            R"({"pull":{"host":"a","file_system":"b","rows":[],"freed":[[1]]}})"}) {
     EXPECT_FALSE(pull_note_of(model)) << model;
   }
+}
+
+TEST(PullNote, OfAnOlderNode) {
+  const auto note = pull_note_of(R"({"pull":{"host":"a","file_system":"b","rows":[[0,2]],"spread":["/s/"],"freed":[]}})");
+  ASSERT_TRUE(note);
+  EXPECT_EQ(*note, (PullNote{.host = "a", .file_system = "b", .rows = {0, 1}, .freed = {}}));
 }
 
 TEST(PullNote, AnyRows) {
@@ -61,6 +67,8 @@ TEST(PullNote, ToRequest) {
   ASSERT_EQ(request.files.size(), 6U);
   EXPECT_EQ(request.files[3].name, "/s/a/5");
   EXPECT_EQ(request.freed, some_note().freed);
+  EXPECT_TRUE(request.always);
+  EXPECT_EQ(request.gap_s, 3600.5);
   EXPECT_TRUE(api::check(request).has_value());
   prediction.rows.resize(8);
   EXPECT_EQ(pulled_request("ior", prediction, some_note()).error().code, Errc::parse);
@@ -68,7 +76,7 @@ TEST(PullNote, ToRequest) {
 
 TEST(PullNote, TooLarge) {
   PullNote note = some_note();
-  note.spread.assign(1100, std::string(4000, 'x'));
+  note.file_system = std::string(store::kMaxText, 'x');
   EXPECT_EQ(with_pull_note("{}", note).error().code, Errc::limit);
 }
 

@@ -1,6 +1,7 @@
 #include "runs/remote_plan.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <memory>
 #include <set>
@@ -43,7 +44,21 @@ PlanDetails details_of(const api::PlanAnswer& answer, std::span<const store::All
   details.oss_cost_after = answer.after.oss;
   details.revision = answer.revision;
   details.notes = answer.notes;
+  if (!answer.verdict.empty()) details.notes.insert(details.notes.begin(), answer.verdict);
   return details;
+}
+
+// The rows that are wanted, in the order of the request.
+std::vector<std::uint32_t> asked_rows(const WantedRows& wanted) {
+  std::vector<std::uint32_t> rows(wanted.rows.begin(), wanted.rows.end());
+  std::ranges::stable_partition(rows, [&](std::uint32_t row) { return !wanted.prediction.rows.at(row).left_alone; });
+  return rows;
+}
+
+// What stripe counts are in a request: all of them is a number below 0 there.
+std::int32_t count_of(std::uint32_t stripes) {
+  return stripes > std::uint32_t{std::numeric_limits<std::int32_t>::max()} ? std::int32_t{api::kAllTargets}
+                                                                           : static_cast<std::int32_t>(stripes);
 }
 
 }  // namespace
@@ -54,19 +69,29 @@ api::PlanRequest request_of(const WantedRows& wanted) {
   request.file_system = wanted.file_system;
   request.host = wanted.host;
   request.run = fmt::format("{}", wanted.prediction.run);
-  request.spread = wanted.spread;
+  request.always = wanted.always;
+  request.gap_s = wanted.gap_s;
+  request.idle_s = wanted.idle_s;
+  const auto& seconds = wanted.prediction.phase_seconds;
+  request.phase_seconds.assign(seconds.begin(),
+                               seconds.begin() + static_cast<std::ptrdiff_t>(std::min(seconds.size(), api::kMaxPhaseSeconds)));
   request.files.reserve(wanted.rows.size());
-  for (const std::uint32_t number : wanted.rows) {
+  for (const std::uint32_t number : asked_rows(wanted)) {
     const store::PredictionRow& row = wanted.prediction.rows.at(number);
     api::FileRequest file;
     file.name = row.name;
     file.bytes = std::max<std::uint64_t>(1, row.bytes.count);
     file.high = std::max(file.bytes, row.high.count);
     file.files = row.files;
-    file.stripe_count = static_cast<std::int32_t>(row.stripe_count);
+    file.stripe_count = count_of(row.stripe_count);
     file.stripe_size = row.stripe_size.count;
     file.rank = row.rank;
     file.shared = row.shared;
+    file.phase = std::min(row.phase, api::kMaxPhase);
+    file.read_phase = row.read_phase;
+    file.left_alone = row.left_alone;
+    file.default_stripe_count = count_of(std::max(1U, row.default_stripes));
+    file.default_stripe_size = row.default_stripe_size.count;
     request.files.push_back(std::move(file));
   }
   request.freed = wanted.freed;
@@ -98,7 +123,7 @@ Result<std::vector<store::AllocationRow>> rows_of(const api::PlanAnswer& answer,
       for (const std::uint32_t ost : layout.osts) added.osts.push_back(OstIndex{ost});
       if (added.osts.empty()) return fail(Errc::parse, fmt::format("the coordinator gave file {} no OST", i));
     }
-    if (row.layouts.empty()) return fail(Errc::parse, fmt::format("the coordinator gave file {} no layout", i));
+    if (row.layouts.empty()) continue;
     if (file.reason < answer.reasons.size()) row.reason = answer.reasons[file.reason];
     out.push_back(std::move(row));
   }
@@ -113,13 +138,15 @@ Result<PlanOutcome> ask_coordinator(const RemoteQuestion& question) {
     (void)client->expire(submitted.ticket.plan);  // else it would reserve space for a plan that nobody carries out
     return fail(Errc::io, fmt::format("the coordinator is busy: {}", submitted.ticket.why));
   }
-  IEZ_TRY(store::Allocation allocation, allocation_of(*submitted.answer, question.wanted, question.settings.coordinator.url));
-  return PlanOutcome{.allocation = std::move(allocation), .verdict = "planned by the coordinator"};
+  PlanOutcome outcome{.allocation = std::nullopt, .verdict = submitted.answer->verdict, .gain = submitted.answer->gain};
+  if (submitted.answer->plan.empty()) return outcome;
+  IEZ_TRY(outcome.allocation, allocation_of(*submitted.answer, question.wanted, question.settings.coordinator.url));
+  return outcome;
 }
 
 Result<store::Allocation> allocation_of(const api::PlanAnswer& answer, const WantedRows& wanted, std::string_view planner) {
   store::Allocation allocation;
-  IEZ_TRY(allocation.rows, rows_of(answer, wanted.rows));
+  IEZ_TRY(allocation.rows, rows_of(answer, asked_rows(wanted)));
   allocation.prediction = wanted.prediction.id;
   allocation.plan = answer.plan;
   allocation.made_ns = answer.made_ns;
@@ -144,7 +171,13 @@ Result<void> renew_from_coordinator(const config::Settings& settings, store::Sto
   std::vector<std::uint32_t> numbers;
   numbers.reserve(whole->rows.size());
   for (const store::AllocationRow& row : whole->rows) numbers.push_back(row.row);
+  // Of rows that are left alone, which come last, the store knows nothing.
+  if (answer.files.size() > numbers.size()) numbers.resize(answer.files.size());
   IEZ_TRY(const auto rows, rows_of(answer, numbers));
+  if (rows.size() != whole->rows.size()) {
+    return fail(Errc::parse, fmt::format("the coordinator has {} files of plan {}, and {} are known here", rows.size(),
+                                         allocation.plan, whole->rows.size()));
+  }
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (whole->rows[i].state != store::PlanState::planned) continue;
     whole->rows[i].layouts = rows[i].layouts;

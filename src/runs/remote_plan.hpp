@@ -26,8 +26,10 @@ struct WantedRows {
   std::string file_system;
   const store::Prediction& prediction;
   std::span<const std::uint32_t> rows;  // of the prediction, ascending
-  std::vector<std::string> spread;      // folders for whose other files weights are wanted
   std::vector<api::FreedBytes> freed;   // by the files of this plan, at most one for each target
+  bool always = false;                  // plan though Lustre's default is as good
+  double gap_s = 0;                     // between two runs, usually; 0: not known
+  double idle_s = 0;                    // since the run ended
 };
 
 struct RemoteQuestion {
@@ -36,7 +38,8 @@ struct RemoteQuestion {
   Clock& clock;
 };
 
-// As long as the settings wait for the coordinator. One that is too busy to answer in that time is asked to forget it.
+// As long as the settings wait for the coordinator. One that is too busy to answer in that time is asked to forget it. An outcome
+// without an allocation is an answer, too: Lustre's default is as good.
 [[nodiscard]] Result<PlanOutcome> ask_coordinator(const RemoteQuestion& question);
 
 // Waits for one second at most: has it planned anew what is not created yet? If so, that is stored.
@@ -49,17 +52,19 @@ void take_back(const config::Settings& settings, const std::string& plan);
 
 // ---- Pure parts ----
 
+// Rows that are left alone come last: no layout stands before one that a row does not have, and so the first entries of an answer
+// are the rows of the allocation, by which a coordinator is told later what exists.
 api::PlanRequest request_of(const WantedRows& wanted);
 
 // What files take on targets, as a request tells it.
 std::vector<api::FreedBytes> freed_bytes(std::span<const placement::Reservation> replaced);
 
-// The plan as the store keeps it, without a key. planner: who answered.
+// The plan as the store keeps it, without a key. planner: who answered. REQUIRES: the answer has a plan.
 [[nodiscard]] Result<store::Allocation> allocation_of(const api::PlanAnswer& answer, const WantedRows& wanted,
                                                       std::string_view planner);
 
-// The rows of an answer, in the order of the request. Fails if it has other files than were asked for, or a file without a
-// layout.
+// The rows of an answer that have layouts, in the order of the request. rows: those that were asked for, in that order. Fails if
+// the answer has other files than were asked for.
 [[nodiscard]] Result<std::vector<store::AllocationRow>> rows_of(const api::PlanAnswer& answer,
                                                                 std::span<const std::uint32_t> rows);
 

@@ -114,11 +114,11 @@ class Database:
     def url(self):
         return f"http://127.0.0.1:{self.port}"
 
-    def predict(self, application, pulled=True, owner="root", rows=ROWS):
+    def predict(self, application, pulled=True, owner="root", rows=ROWS, always=True):
         """As a run does that leaves its plan to the coordinator; gives the key."""
         self.time += 1
         key = secrets.token_hex(16)
-        note = {"host": "node", "file_system": "lustre", "rows": [[0, rows]], "spread": [], "freed": []}
+        note = {"host": "node", "file_system": "lustre", "rows": [[0, rows]], "freed": [], "always": always}
         lines = [{"iez_store": {"version": 1, "made_ns": 1}},
                  {"application": {"owner": owner, "name": application, "fingerprint": "", "created_ns": 1}},
                  {"prediction": {"owner": owner, "application": application, "key": key, "made_ns": self.time, "ranks": 1,
@@ -249,6 +249,26 @@ class LoopTest(PullCase):
         self.assertEqual(self.metric(server, "iez_pull_up", first.url), 1)
         self.assertEqual(server.end(), 0)
         self.assertEqual(first.server.end(), 0)
+
+    def test_a_verdict_instead_of_a_plan(self):
+        """Where Lustre's default is as good, that is what comes back, once, and nothing is reserved."""
+        database = self.database("one")
+        key = database.predict("ior", rows=1, always=False)
+        server = self.coordinator(database.url)
+
+        def verdict():
+            return {record["key"]: record.get("verdict", "") for kind, record in database.exported() if kind == "prediction"}
+
+        eventually(lambda: verdict()[key] != "" or verdict(), "no verdict")
+        self.assertEqual(verdict()[key], "Lustre's default is as good")
+        self.assertEqual(ask(database.url, "GET", "/v1/predictions")[1]["predictions"], [])
+        self.assertEqual(ask(server.url, "GET", "/v1/plans")[1]["plans"], [])
+        eventually(lambda: self.metric(server, "iez_pull_verdicts_total", database.url) == 1 or "not counted", "counted")
+        self.assertEqual(database.plans()["ior"]["plans"], set())
+        # The next one is asked for anew.
+        database.predict("ior", rows=1)
+        eventually(lambda: len(database.plans()["ior"]["plans"]) == 1, "no plan")
+        self.assertEqual(self.metric(server, "iez_pull_verdicts_total", database.url), 1)
 
     def test_what_the_database_answers(self):
         database = self.database("one")

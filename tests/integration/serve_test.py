@@ -30,7 +30,7 @@ OLD_REQUEST = b'{"application":"old","files":[{"name":"/scratch/old/a","bytes":1
 
 def request_of(application, files=4, size=1 << 20, folder="/nowhere/here", **more):
     rows = [{"name": f"{folder}/{application}.{i}", "bytes": size, "stripe_count": 2} for i in range(files)]
-    return {"application": application, "files": rows, **more}
+    return {"application": application, "files": rows, "always": True, **more}
 
 
 class Server:
@@ -124,6 +124,29 @@ class PlansTest(ServeCase):
         self.assertEqual(status, 200)
         for field in ("plan", "policy", "file_system", "files", "reasons"):
             self.assertIn(field, plan)
+        self.assertEqual((len(plan["files"]), plan["plan"]), (1, ""), "one file: the default is as good")
+
+    def test_no_plan_where_the_default_is_as_good(self):
+        server = self.serve()
+        # The capture has six OSTs: one file of each process on each of them, in three steps.
+        steps = [{"name": f"/nowhere/here/{step}.{rank}", "bytes": 8 << 20, "phase": step} for step in range(3) for rank in range(6)]
+        request = {"application": "ior", "files": steps, "phase_seconds": [2, 2.5, 2], "gap_s": 60}
+        self.assertTrue(server.ask("POST", "/v1/plans", {**request, "always": True})[2]["plan"])
+        status, _, none = server.ask("POST", "/v1/plans", request)
+        self.assertEqual((status, none["plan"], none["verdict"]), (200, "", "Lustre's default is as good"))
+        self.assertEqual([file["layouts"] for file in none["files"]], [[]] * 18)
+        self.assertEqual(server.ask("GET", "/v1/plans")[2]["plans"], [], "the plan before it is taken back, too")
+        self.assertEqual(sum(ost["reserved"] for ost in server.ask("GET", "/v1/cluster")[2]["file_systems"][0]["osts"]), 0)
+        self.assertIn("iez_left_to_default_total 1\n", server.ask("GET", "/metrics")[2].decode())
+        plan = server.ask("POST", "/v1/plans", {**request, "always": True})[2]
+        for step in range(3):
+            used = {file["layouts"][0][1][0] for file in plan["files"][6 * step:6 * step + 6]}
+            self.assertEqual(len(used), 6, "each step is on all OSTs")
+        self.assertEqual(plan["expires_ns"] - plan["made_ns"], 600 * 10**9, "ten minutes at least")
+        for wrong in ({"phase": -1}, {"phase": 1 << 32}, {"read_phase": -2}, {"default_stripe_count": -2}):
+            self.problem(server.ask("POST", "/v1/plans", {**request, "files": [{**steps[0], **wrong}]}), 400, "bad-request")
+        for wrong in ([-1], [0] * 4097, ["1"]):
+            self.problem(server.ask("POST", "/v1/plans", {**request, "phase_seconds": wrong}), 400, "bad-request")
 
     def test_what_is_refused(self):
         server = self.serve()
@@ -209,7 +232,7 @@ class PlansTest(ServeCase):
             answer = server.ask("GET", path)[2]
             self.assertEqual(set(answer), set(schemas[schema]["properties"]))
         plan = server.ask("POST", "/v1/plans", request_of("ior"))[2]
-        self.assertEqual(set(plan), set(schemas["PlanAnswer"]["properties"]))
+        self.assertEqual(set(plan) | {"gain"}, set(schemas["PlanAnswer"]["properties"]))
         row = server.ask("GET", "/v1/plans")[2]["plans"][0]
         self.assertEqual(set(row), set(schemas["PlanRow"]["properties"]))
         text = server.ask("GET", "/metrics")[2].decode()
