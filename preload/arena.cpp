@@ -242,20 +242,24 @@ bool Arena::grow(std::uint64_t slots) {
   return grown;
 }
 
-std::uint32_t Arena::claim(std::uint32_t count) {
+std::uint32_t Arena::take(std::uint32_t count) {
   std::uint64_t used = __atomic_load_n(&header_->slots_used, __ATOMIC_RELAXED);
   for (;;) {
     const std::uint64_t end = used + count;
-    if (end > capacity_ || (end > __atomic_load_n(&allocated_, __ATOMIC_ACQUIRE) && !grow(end))) {
-      add(header_->dropped, 1);
-      return abi::kNoSlot;
-    }
+    if (end > capacity_ || (end > __atomic_load_n(&allocated_, __ATOMIC_ACQUIRE) && !grow(end))) return abi::kNoSlot;
     if (__atomic_compare_exchange_n(&header_->slots_used, &used, end, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
       return static_cast<std::uint32_t>(used);
     }
   }
 }
 
+std::uint32_t Arena::claim(std::uint32_t count) {
+  const std::uint32_t first = take(count);
+  if (first == abi::kNoSlot) add(header_->dropped, 1);
+  return first;
+}
+
+// A file whose times find no room is told of all the same.
 std::uint32_t Arena::claim_times() {
   std::uint64_t seen = __atomic_load_n(&times_, __ATOMIC_RELAXED);
   for (;;) {
@@ -264,7 +268,7 @@ std::uint32_t Arena::claim_times() {
       if (!__atomic_compare_exchange_n(&times_, &seen, seen + 1, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) continue;
       return abi::times_number(static_cast<std::uint32_t>(seen >> 8U) - 1, taken) + 1;
     }
-    const std::uint32_t number = claim(1);
+    const std::uint32_t number = take(1);
     if (number == abi::kNoSlot) return 0;
     auto& block = slot<abi::TimesSlot>(number);
     for (abi::Times& times : block.times) {

@@ -82,6 +82,7 @@ class Arena {
   bool map(int fd);
   void fill_header();
   bool grow(std::uint64_t slots);
+  std::uint32_t take(std::uint32_t count);  // as claim(), but what finds no room is not counted
 
   bool confined_ = false;
   std::uint32_t state_ = kNone;

@@ -131,6 +131,7 @@ std::string files_text(const std::vector<trace::TracedFile>& files, std::size_t 
   for (const trace::TracedFile& file : std::span(files).first(shown)) {
     std::string name = file.name;
     if (!file.renamed.empty()) name += " -> " + file.renamed;
+    if (trace::removed(file)) name += " (removed)";
     table.add({{to_string(file.written)},
                {count_text(file.write_calls)},
                {share_text(file.sequential_writes, file.write_calls)},
@@ -165,7 +166,13 @@ ordered_json file_json(const trace::TracedFile& file) {
           {"ranks", file.ranks},
           {"communicator", file.communicator},
           {"first_ns", or_null(file.first_ns)},
-          {"last_ns", or_null(file.last_ns)}};
+          {"last_ns", or_null(file.last_ns)},
+          {"first_write_ns", or_null(file.first_write_ns)},
+          {"last_write_ns", or_null(file.last_write_ns)},
+          {"first_read_ns", or_null(file.first_read_ns)},
+          {"last_read_ns", or_null(file.last_read_ns)},
+          {"removed", trace::removed(file)},
+          {"own_layout", file.own_layout}};
 }
 
 ordered_json run_json(const std::string& path, const LoadedTrace& loaded, const Totals& totals,
@@ -379,6 +386,7 @@ Result<void> run_trace_merge(const TraceMergeOptions& options, Context& context)
                                 counted(summary.segments, "segment"));
   if (summary.bad_segments > 0) out += fmt::format("not used: {} segments that could not be read\n", summary.bad_segments);
   if (summary.unclosed > 0) out += fmt::format("{} processes did not end by themselves\n", summary.unclosed);
+  for (const std::string& note : trace::clock_notes(summary)) out += note + '\n';
   if (summary.dropped > 0) out += fmt::format("{} records found no room in their segments and are missing\n", summary.dropped);
   return print(out);
 }

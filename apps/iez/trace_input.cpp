@@ -69,7 +69,13 @@ Result<LoadedTrace> visit_segments(const std::string& path, const TraceInputOpti
                                    const TraceVisitor& visit) {
   LoadedTrace loaded;
   const std::array inputs{path};
-  IEZ_TRY(auto summary, trace::merge_segments(inputs, options.merge, visit));
+  // A name that was only taken away tells of files that other processes wrote: it is part of their rows.
+  const auto visit_used = [&](const trace::TracedFile& file) -> Result<void> {
+    const bool only_removed =
+        file.removed_ns && file.opens == 0 && file.creates == 0 && file.written.count == 0 && file.read.count == 0;
+    return only_removed ? Result<void>() : visit(file);
+  };
+  IEZ_TRY(auto summary, trace::merge_segments(inputs, options.merge, visit_used));
   report.merge(summary.report);
   if (summary.segments == 0) {
     return fail(Errc::parse, fmt::format("{}: found no segment that can be read, expected {}{}", said(path), kExpected,
@@ -77,6 +83,7 @@ Result<LoadedTrace> visit_segments(const std::string& path, const TraceInputOpti
   }
   loaded.run = std::move(summary.run);
   loaded.form = "segments";
+  loaded.notes = trace::clock_notes(summary);
   if (summary.dropped > 0) {
     loaded.notes.push_back(fmt::format("{} records found no room in their segments and are missing", summary.dropped));
   }

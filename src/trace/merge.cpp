@@ -1,6 +1,7 @@
 #include "trace/merge.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <limits>
 #include <system_error>
@@ -9,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.hpp"
 #include "trace/host_clocks.hpp"
 #include "trace/segment_format.hpp"
 #include "trace/segment_reader.hpp"
@@ -64,6 +66,15 @@ std::vector<std::string> find_segments(std::span<const std::string> inputs, inpu
   std::sort(found.begin(), found.end());
   found.erase(std::unique(found.begin(), found.end()), found.end());
   return found;
+}
+
+std::vector<std::string> clock_notes(const MergeSummary& summary) {
+  std::vector<std::string> notes;
+  for (const auto& [host, ahead] : summary.clocks_ahead) {
+    notes.push_back(fmt::format("the clock of {} is {:.0f} s {} the others; its times were corrected", text::printable(host),
+                                std::abs(static_cast<double>(ahead)) * 1e-9, ahead > 0 ? "ahead of" : "behind"));
+  }
+  return notes;
 }
 
 Merger::Merger(MergeOptions options) : options_(std::move(options)), spill_(options_.temporary_directory) {}

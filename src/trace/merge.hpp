@@ -102,6 +102,9 @@ class Merger {
   TracedFile row_;  // reused
 };
 
+// One sentence for people for each host whose clock was corrected.
+std::vector<std::string> clock_notes(const MergeSummary& summary);
+
 // Each input is a file or a directory, which is walked for names that end in ".ieztrace"; links to directories are not followed.
 // Sorted, each once. What cannot be walked is reported.
 std::vector<std::string> find_segments(std::span<const std::string> inputs, input::ParseReport& report);

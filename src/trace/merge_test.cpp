@@ -316,6 +316,9 @@ TEST(Merge, CorrectsClocks) {
     }
     const Merged merged = merge({folder.root()});
     EXPECT_EQ(merged.summary.clocks_ahead, (std::map<std::string, std::int64_t>{{"n1", off}}));
+    EXPECT_THAT(clock_notes(merged.summary),
+                ElementsAre(off > 0 ? "the clock of n1 is 3600 s ahead of the others; its times were corrected"
+                                    : "the clock of n1 is 3600 s behind the others; its times were corrected"));
     EXPECT_EQ(merged.summary.run.start_ns, kStart);
     EXPECT_EQ(merged.summary.run.end_ns, kStart + 9 * kSecond);
     ASSERT_EQ(merged.files.size(), 3U);

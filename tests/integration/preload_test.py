@@ -307,6 +307,150 @@ class Settings(Case):
                 self.assertEqual((result.returncode, len(self.segments())), (0, segments), result.stderr)
 
 
+class WhatBecameOfFiles(Case):
+    """When files were written and read, which of them did not survive, and whose layout they have."""
+
+    def script(self, text, **variables):
+        text = f"import os\nos.chdir({str(self.work)!r})\ndef put(name, flags=os.O_CREAT | os.O_WRONLY, **more):\n" \
+               "    fd = os.open(name, flags, 0o600, **more)\n    os.write(fd, b'x' * 4096)\n    os.close(fd)\n" + text
+        result = self.run_with(sys.executable, "-c", text, variables={"IEZ_TRACE": str(self.traces), **variables})
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, b"", b""))
+
+    def test_times(self):
+        before = time.time_ns()
+        self.script("put('a')\nfd = os.open('a', os.O_RDWR)\nos.read(fd, 9)\nos.pwrite(fd, b'y', 5000)\nput('b')\n"
+                    "os.open('c', os.O_CREAT)")
+        after, tick = time.time_ns(), 8_000_000
+        rows = self.rows()
+        a, b, c = (rows[name] for name in "abc")
+        for row, kind in ((a, "write"), (a, "read"), (b, "write")):
+            times = [row["first_ns"], row[f"first_{kind}_ns"], row[f"last_{kind}_ns"], row["last_ns"]]
+            self.assertEqual(times, sorted(times))
+            self.assertTrue(before - tick <= times[0] and times[3] <= after + tick, (before, times, after))
+        self.assertLessEqual(a["last_write_ns"], b["first_write_ns"] + tick)
+        self.assertEqual([b["first_read_ns"], b["last_read_ns"]], [None, None])
+        self.assertEqual([c["first_write_ns"], c["last_write_ns"], c["first_read_ns"]], [None, None, None])
+
+    def test_a_write_begins_before_it_ends(self):
+        # One call of 32 MiB takes longer than a tick of the clock.
+        result = self.run_with("dd", "if=/dev/zero", f"of={self.work}/large", "bs=64M", "count=1", "status=none")
+        self.assertEqual((result.returncode, result.stderr), (0, b""))
+        row = self.rows()["large"]
+        self.assertEqual(row["write_calls"], 1)
+        self.assertLess(row["first_write_ns"], row["last_write_ns"])
+
+    def test_streams_have_times(self):
+        self.run_with(ESCAPES, "fwrite_unlocked", self.work / "out")
+        row = self.rows()["out"]
+        self.assertTrue(row["first_ns"] <= row["first_write_ns"] <= row["last_write_ns"] <= row["last_ns"])
+
+    def test_removed(self):
+        self.script(
+            "for name in 'kept', 'gone', 'again', 'by_rm', 'old', 'first', 'second', 'moved', 'back': put(name)\n"
+            "os.unlink('gone')\nos.remove('again')\nput('again')\n"
+            "put('new')\nos.rename('new', 'old')\n"            # old is another file now
+            "os.rename('first', 'goal')\nos.rename('second', 'goal')\n"  # the first one does not survive, either
+            "os.rename('moved', 'elsewhere')\nos.unlink('elsewhere')\n"
+            "os.rename('back', 'there')\nos.rename('there', 'back')\n"
+            "fd = os.open('.', os.O_RDONLY)\nput('at', dir_fd=fd)\nos.unlink('at', dir_fd=fd)\n"
+            "put('scratch')\nos.unlink('scratch')\nos.mkdir('folder')\nos.rmdir('folder')\n"
+            "import subprocess\nsubprocess.run(['rm', 'by_rm'], check=True)\n")
+        rows = self.rows()
+        self.assertEqual({name for name, row in rows.items() if row["removed"]},
+                         {"gone", "by_rm", "old", "first", "moved", "at", "scratch"})
+        self.assertEqual({name for name in rows} - {"kept", "again", "second", "back", "new"},
+                         {"gone", "by_rm", "old", "first", "moved", "at", "scratch"})
+        self.assertEqual(rows["second"]["renamed"], str(self.work / "goal"))
+        self.assertIsNone(rows["back"]["renamed"])
+
+    def test_removed_by_others_before_it_was_made(self):
+        self.script("import subprocess\nput('a')\nsubprocess.run(['rm', 'a'], check=True)\nput('a')")
+        self.assertEqual({name: row["removed"] for name, row in self.rows().items()}, {"a": False})
+
+    def test_what_was_never_opened_is_no_row(self):
+        (self.work / "old").write_bytes(b"")
+        self.script("os.unlink('old')")
+        self.assertEqual(self.rows(), {})
+
+    def test_own_layout(self):
+        self.script("put('own', os.O_CREAT | os.O_WRONLY | 0x2100)\nput('plain')")
+        self.assertEqual({name: row["own_layout"] for name, row in self.rows().items()}, {"own": True, "plain": False})
+
+    def test_times_of_many_files(self):
+        self.script("for i in range(50): put(f'f{i}')\nfor i in range(0, 50, 2): os.unlink(f'f{i}')")
+        self.assertEqual({name: row["removed"] for name, row in self.rows().items()}, {f"f{i}": i % 2 == 0 for i in range(50)})
+        self.assertNotIn(None, {row["first_write_ns"] for row in self.rows().values()})
+
+
+class Links(Case):
+    """Files are known by the names of their real folders, whichever way the program takes to them."""
+
+    def setUp(self):
+        super().setUp()
+        self.work = self.work.resolve()
+        for name in ("real/deep", "other"):
+            (self.work / name).mkdir(parents=True)
+        (self.work / "link").symlink_to("real")
+        (self.work / "deep").symlink_to(self.work / "real/deep")
+
+    def opened(self, text, **variables):
+        text = f"import os\nos.chdir({str(self.work)!r})\ndef make(name, **more): os.close(os.open(name, os.O_CREAT | os.O_WRONLY, **more))\n" + text
+        result = self.run_with(sys.executable, "-c", text, variables={"IEZ_TRACE": str(self.traces), **variables})
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, b"", b""))
+        return sorted(self.rows())
+
+    def test_folders(self):
+        self.assertEqual(self.opened(f"make('link/a')\nmake({str(self.work)!r} + '/link/b')\nmake('real/c')\nmake('link/./deep//d')\n"
+                                     "os.chdir('link')\nmake('e')\nfd = os.open('../deep', os.O_RDONLY)\nmake('f', dir_fd=fd)\n"
+                                     "open('../deep/g', 'w').close()"),
+                         ["real/a", "real/b", "real/c", "real/deep/d", "real/deep/f", "real/deep/g", "real/e"])
+
+    def test_parents_of_links(self):
+        self.assertEqual(self.opened("make('deep/../up')\nmake('link/../flat')"), ["flat", "real/up"])
+        self.assertTrue((self.work / "real/up").exists())
+
+    def test_links_as_files(self):
+        (self.work / "dangling").symlink_to("real/target")
+        (self.work / "there").symlink_to("real/old")
+        (self.work / "real/old").write_bytes(b"x")
+        self.assertEqual(self.opened("make('dangling')\nmake('there')\nmake('real/old')"), ["real/old", "real/target"])
+        self.assertEqual(self.rows()["real/old"]["opens"], 2)
+
+    def test_links_that_change(self):
+        self.assertEqual(self.opened("make('link/a')\nos.symlink('other', 'new')\nos.rename('new', 'link')\nmake('link/b')\n"
+                                     "os.unlink('link')\nos.mkdir('link')\nmake('link/c')"), ["link/c", "other/b", "real/a"])
+
+    def test_renames_and_removals(self):
+        self.opened("make('link/a')\nos.rename('link/a', 'deep/b')\nmake('link/c')\nos.unlink('real/c')")
+        rows = self.rows()
+        self.assertEqual((rows["real/a"]["renamed"], rows["real/a"]["removed"]), (str(self.work / "real/deep/b"), False))
+        self.assertTrue(rows["real/c"]["removed"])
+
+    def test_only_below_a_link(self):
+        for variables in ({"IEZ_ONLY": str(self.work / "link")}, {"IEZ_EXCEPT": f"{self.work}/other:{self.work}/deep/"}):
+            with self.subTest(variables=variables):
+                for path in self.segments():
+                    path.unlink()
+                self.assertEqual(self.opened("make('real/a')\nmake('link/b')\nmake('real/deep/c')\nmake('other/d')", **variables),
+                                 ["real/a", "real/b"] + (["real/deep/c"] if "IEZ_ONLY" in variables else []))
+
+    def test_one_question_a_folder(self):
+        """What a folder is really called is asked for once, and not for every file."""
+        if self.run_plain("strace", "-V").returncode != 0:
+            self.skipTest("strace is not there")
+        text = (f"import os\nos.chdir({str(self.work)!r})\nfor i in range(100):\n"
+                "    os.close(os.open('link/%d' % i, os.O_CREAT | os.O_EXCL | os.O_WRONLY))")
+        log = self.folder / "strace"
+        result = self.run_plain("strace", "-f", "-o", log, "-e", "trace=openat,readlinkat", "-E", f"LD_PRELOAD={LIBRARY}", "-E",
+                                f"IEZ_TRACE={self.traces}", sys.executable, "-c", text)
+        if result.returncode != 0:
+            self.skipTest("strace may not trace here")
+        asked = [line for line in log.read_text(errors="replace").splitlines() if f'"{self.work}/link"' in line and "O_PATH" in line]
+        self.assertGreaterEqual(len(asked), 1)
+        self.assertLess(len(asked), 20)
+        self.assertEqual(len(self.rows()), 100)
+
+
 class Placing(Case):
     """On a file system that keeps layouts as Lustre does."""
 
@@ -374,6 +518,26 @@ class Placing(Case):
         self.assertEqual(len(made), 1)
         self.assertRegex(made[0], r"^final\.[A-Za-z0-9]{6}$")
         self.assertEqual(self.osts(made[0]), [2])
+
+    def test_through_links(self):
+        (self.mount / "folder").mkdir()
+        (self.work / "link").symlink_to(self.mount / "folder")
+        self.compile(*(f"{self.mount}/folder/{name},1M,,{ost}" for name, ost in (("a", 3), ("b", 4), ("c", 1))))
+        self.placed("dd", "if=/dev/zero", f"of={self.work}/link/a", "bs=4k", "count=1", "status=none")
+        self.placed("dd", "if=/dev/zero", f"of={self.work}/../work/link/b", "bs=4k", "count=1", "status=none", IEZ_ONLY=str(self.work / "link"))
+        self.placed("bash", "-c", f"cd {self.work}/link && dd if=/dev/zero of=c bs=4k count=1 status=none")
+        self.assertEqual([self.osts(f"folder/{name}") for name in "abc"], [[3], [4], [1]])
+        self.assertEqual(self.counts(), {"applied": 3})
+
+    def test_own_layout_by_an_attribute(self):
+        layout = struct.pack("<IIQQIHH", 0x0BD10BD0, 1, 0, 0, MIB, 2, 0xFFFF)
+        script = (f"import os\nos.mknod('{self.mount}/own')\nos.setxattr('{self.mount}/own', 'lustre.lov', {layout!r})\n"
+                  f"open('{self.mount}/own', 'w').close()\nopen('{self.mount}/plain', 'w').close()\n")
+        self.compile(f"{self.mount}/planned,1M,,2")
+        self.placed(sys.executable, "-c", script + f"open('{self.mount}/planned', 'w').close()")
+        below = f"{self.mount}/"
+        rows = {row["name"].removeprefix(below): row["own_layout"] for row in self.trace()["rows"] if row["name"].startswith(below)}
+        self.assertEqual(rows, {"own": True, "plain": False, "planned": False})
 
     def test_existing_files_are_not_touched(self):
         (self.mount / "old").write_bytes(b"x")
