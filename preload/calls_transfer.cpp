@@ -15,13 +15,13 @@ std::int64_t offset_or_position(off_t offset) { return offset == -1 ? kAtPositio
 
 }  // namespace
 
-#define IEZ_INTERPOSE_TRANSFER(name, parameters, arguments, record, fd, offset)                       \
-  IEZ_INTERPOSE(ssize_t, name, parameters) {                                                          \
-    if (IEZ_LIKELY(!active.tracing)) return next.name arguments;                                      \
+#define IEZ_INTERPOSE_TRANSFER(name, parameters, arguments, record, fd, offset)                         \
+  IEZ_INTERPOSE(ssize_t, name, parameters) {                                                            \
+    if (IEZ_LIKELY(!active.tracing)) return next.name arguments;                                        \
     const std::int64_t start = transfer_start(fd, &(record) == &record_write ? kHasWritten : kHasRead); \
-    const ssize_t done = next.name arguments;                                                         \
-    record(fd, done, offset, start);                                                                  \
-    return done;                                                                                      \
+    const ssize_t done = next.name arguments;                                                           \
+    record(fd, done, offset, start);                                                                    \
+    return done;                                                                                        \
   }
 
 IEZ_INTERPOSE_TRANSFER(write, (int fd, const void* from, std::size_t size), (fd, from, size), record_write, fd, kAtPosition)

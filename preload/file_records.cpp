@@ -92,7 +92,8 @@ bool is_renamed(std::uint32_t file) {
   const std::uint32_t link = __atomic_load_n(&record.rename_slot, __ATOMIC_ACQUIRE);
   if (link == 0) return false;
   const abi::Times* const times = times_of(record);
-  return times == nullptr || arena.slot<abi::RenameSlot>(link - 1).time_ns >= __atomic_load_n(&times->opened_ns, __ATOMIC_RELAXED);
+  return times == nullptr ||
+         arena.slot<abi::RenameSlot>(link - 1).time_ns >= __atomic_load_n(&times->opened_ns, __ATOMIC_RELAXED);
 }
 
 std::uint32_t find_renamed_record(const char* name, std::size_t size) {

@@ -95,8 +95,7 @@ bool find_directory(std::uint64_t hash, char* real, std::size_t& real_size) {
   const KnownDirectory& known = place_of(hash);
   const std::uint64_t before = __atomic_load_n(&known.sequence, __ATOMIC_ACQUIRE);
   if ((before & 1) != 0 || known.hash != hash || known.asked_ns == 0 ||
-      known.epoch != __atomic_load_n(&epoch, __ATOMIC_RELAXED) ||
-      clock_ns(CLOCK_MONOTONIC_COARSE) - known.asked_ns > kBelieved) {
+      known.epoch != __atomic_load_n(&epoch, __ATOMIC_RELAXED) || clock_ns(CLOCK_MONOTONIC_COARSE) - known.asked_ns > kBelieved) {
     return false;
   }
   real_size = known.size;

@@ -44,7 +44,7 @@ class Sizes {
     const Bytes guessed = trace::held(file);
     const Bytes all = file.written + trace::unseen(file);
     if (guessed == all || ++looked_ > kMaxLayouts) return guessed;
-    struct stat status{};
+    struct stat status {};
     if (::lstat(trace::final_name(file).c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return guessed;
     return std::min(all, std::max(guessed, Bytes{static_cast<std::uint64_t>(status.st_size)}));
   }
@@ -180,8 +180,9 @@ Result<Gathered> gather(const std::string& trace_folder, std::span<const std::st
   }
   const planning::SeenPhases written = phases_of(writes);
   const planning::SeenPhases read = phases_of(reads);
-  const std::size_t for_reads = std::min(read.phases.size(), std::max(store::kMaxPhases - std::min(store::kMaxPhases, written.phases.size()),
-                                                                      store::kMaxPhases / 2));
+  const std::size_t for_reads =
+      std::min(read.phases.size(),
+               std::max(store::kMaxPhases - std::min(store::kMaxPhases, written.phases.size()), store::kMaxPhases / 2));
   add_phases(writes, written, false, store::kMaxPhases - for_reads, out);
   add_phases(reads, read, true, for_reads, out);
   add_stripe_counts(out.files);

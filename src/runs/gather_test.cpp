@@ -49,7 +49,8 @@ class GatherTest : public testing::Test {
  protected:
   void segment(std::int32_t rank, const std::vector<trace::TracedFile>& files) {
     trace::write_segment(folder_.path(std::to_string(next_++) + ".ieztrace"),
-                         {.rank = rank, .communicator = 2, .host = "n", .start_ns = kStart, .end_ns = kStart + 900 * kSecond}, files);
+                         {.rank = rank, .communicator = 2, .host = "n", .start_ns = kStart, .end_ns = kStart + 900 * kSecond},
+                         files);
   }
   Gathered gathered(const std::string& below = "/s") {
     const std::vector folders{below};
@@ -91,12 +92,10 @@ TEST_F(GatherTest, WhatNoPlanWouldBeForHasNoPhase) {
   segment(0, {removed, again, timeless, written("/s/small", 1, 2, Bytes::mib(1) - Bytes{1}), written("/s/x.locktest.0", 1, 2),
               written("/s/least", 1, 2, Bytes::mib(1)), written("/elsewhere/x", 1, 2)});
   const Gathered got = gathered();
-  EXPECT_EQ(phases(got), (Phases{{"/s/again", 0},
-                                 {"/s/least", 0},
-                                 {"/s/removed", -1},
-                                 {"/s/small", -1},
-                                 {"/s/timeless", -1},
-                                 {"/s/x.locktest.0", -1}}));
+  EXPECT_EQ(
+      phases(got),
+      (Phases{
+          {"/s/again", 0}, {"/s/least", 0}, {"/s/removed", -1}, {"/s/small", -1}, {"/s/timeless", -1}, {"/s/x.locktest.0", -1}}));
   EXPECT_THAT(got.phases, ElementsAre(store::RunPhase{.seconds = 1, .bytes = Bytes::mib(5), .files = 2}));
   for (const store::FileRow& file : got.files) EXPECT_EQ(file.removed, file.name == "/s/removed") << file.name;
 

@@ -41,7 +41,8 @@ bool is_two_numbers(std::string_view name, std::string_view mark) {
 bool is_helper_file(std::string_view name) {
   name.remove_prefix(name.rfind('/') + 1);
   std::string_view front;
-  if (is_shared_pointer(name) || ends_in_number(name, ".locktest.", front) || ends_in_number(name, ".metadata.", front)) return true;
+  if (is_shared_pointer(name) || ends_in_number(name, ".locktest.", front) || ends_in_number(name, ".metadata.", front))
+    return true;
   if (cut_back(name, ".lock")) return is_two_numbers(name, "-");
   return cut_back(name, ".sm") && is_two_numbers(name, "_cid-");
 }

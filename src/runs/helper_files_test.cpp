@@ -13,10 +13,26 @@ TEST(HelperFiles, OfMpiLibraries) {
 }
 
 TEST(HelperFiles, WhatProgramsWrite) {
-  for (const char* name :
-       {"/s/out.h5", "", "/", "/s/.shfp.1/out", "/s/out.shfp.1", "/s/.shfp.1", "/s/.out.shfp.", "/s/.out.shfp.x.1", "/s/locktest.0",
-        "/s/.locktest.0", "/s/C.locktest.", "/s/C.locktest.0a", "/s/out.lock", "/s/out-1.lock", "/s/out-1-2.locked", "/s/out-x-2.lock",
-        "/s/out.sm", "/s/out-1-2.sm", "/s/out.data.3", "/s/x.locktest.0/data"}) {
+  for (const char* name : {"/s/out.h5",
+                           "",
+                           "/",
+                           "/s/.shfp.1/out",
+                           "/s/out.shfp.1",
+                           "/s/.shfp.1",
+                           "/s/.out.shfp.",
+                           "/s/.out.shfp.x.1",
+                           "/s/locktest.0",
+                           "/s/.locktest.0",
+                           "/s/C.locktest.",
+                           "/s/C.locktest.0a",
+                           "/s/out.lock",
+                           "/s/out-1.lock",
+                           "/s/out-1-2.locked",
+                           "/s/out-x-2.lock",
+                           "/s/out.sm",
+                           "/s/out-1-2.sm",
+                           "/s/out.data.3",
+                           "/s/x.locktest.0/data"}) {
     EXPECT_FALSE(is_helper_file(name)) << name;
   }
 }

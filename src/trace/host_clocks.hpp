@@ -35,7 +35,7 @@ class HostClocks {
   std::map<std::string, std::int64_t> ahead() const;
 
  private:
-  using Launch = std::pair<std::string, std::uint32_t>;  // job, ranks of the program
+  using Launch = std::pair<std::string, std::uint32_t>;                         // job, ranks of the program
   using Starts = std::map<std::pair<std::string, std::int32_t>, std::int64_t>;  // by host and rank: the earliest
 
   std::map<Launch, Starts> launches_;

@@ -301,18 +301,15 @@ TEST(Merge, CorrectsClocks) {
     const TemporaryFolder folder;
     for (std::int32_t rank = 0; rank < 3; ++rank) {
       const std::int64_t start = kStart + (rank == 1 ? off : 0);
-      write_segment(folder.path(std::to_string(rank) + ".ieztrace"),
-                    {.rank = rank,
-                     .communicator = 3,
-                     .host = "n" + std::to_string(rank),
-                     .start_ns = start,
-                     .end_ns = start + 9 * kSecond},
-                    std::vector<TracedFile>{{.name = "/f" + std::to_string(rank),
-                                             .written = {1},
-                                             .first_ns = start + kSecond,
-                                             .last_ns = start + 4 * kSecond,
-                                             .first_write_ns = start + 2 * kSecond,
-                                             .last_write_ns = start + 3 * kSecond}});
+      write_segment(
+          folder.path(std::to_string(rank) + ".ieztrace"),
+          {.rank = rank, .communicator = 3, .host = "n" + std::to_string(rank), .start_ns = start, .end_ns = start + 9 * kSecond},
+          std::vector<TracedFile>{{.name = "/f" + std::to_string(rank),
+                                   .written = {1},
+                                   .first_ns = start + kSecond,
+                                   .last_ns = start + 4 * kSecond,
+                                   .first_write_ns = start + 2 * kSecond,
+                                   .last_write_ns = start + 3 * kSecond}});
     }
     const Merged merged = merge({folder.root()});
     EXPECT_EQ(merged.summary.clocks_ahead, (std::map<std::string, std::int64_t>{{"n1", off}}));

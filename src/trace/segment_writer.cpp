@@ -237,10 +237,9 @@ Result<std::uint32_t> SegmentWriter::add_times(const TracedFile& file) {
                          .removed_ns = since(file.removed_ns),
                          .flags = file.own_layout ? abi::kFlagOwnLayout : 0,
                          .reserved = 0};
-  const bool known = std::ranges::any_of(
-      std::array{times.first_write_ns, times.last_write_ns, times.first_read_ns, times.last_read_ns, times.opened_ns,
-                 times.removed_ns},
-      [](std::int64_t time) { return time != abi::kNoTime; });
+  const bool known = std::ranges::any_of(std::array{times.first_write_ns, times.last_write_ns, times.first_read_ns,
+                                                    times.last_read_ns, times.opened_ns, times.removed_ns},
+                                         [](std::int64_t time) { return time != abi::kNoTime; });
   if (!known && times.flags == 0) return 0;
   if (times_count_ == abi::kTimesRoom) IEZ_CHECK(put_times());
   if (times_count_ == 0) {

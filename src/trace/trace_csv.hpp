@@ -7,9 +7,9 @@
 // Needed are the five that the paper's parser writes: file_name, write_bytes, stripe_count, mpi_rank, communicator_size. The rest
 // may be left out: renamed_to, read_bytes, write_calls, read_calls, sequential_writes, sequential_reads, largest_write,
 // largest_read, end_offset, creates, opens, stripe_size, ranks, first_ns, last_ns, first_write_ns, last_write_ns, first_read_ns,
-// last_read_ns, opened_ns, removed_ns, own_layout (1 if the program chose the stripes). A field may be empty where its value is not
-// known, but for file_name and write_bytes. An mpi_rank of -1 is the same as an empty one. Sizes are bytes, times are nanoseconds
-// since 1970; all are whole numbers without a sign or a unit.
+// last_read_ns, opened_ns, removed_ns, own_layout (1 if the program chose the stripes). A field may be empty where its value is
+// not known, but for file_name and write_bytes. An mpi_rank of -1 is the same as an empty one. Sizes are bytes, times are
+// nanoseconds since 1970; all are whole numbers without a sign or a unit.
 //
 // Names are 1 to kMaxPath bytes, of any value but zero; they need not be UTF-8. The same name may stand in several lines.
 //

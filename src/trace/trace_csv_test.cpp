@@ -152,7 +152,8 @@ TEST(TraceCsv, TimesOfWritesAndReadsAreInOrderToo) {
                    std::string(fields) + "\n");
   };
   EXPECT_EQ(row("first_write_ns,last_write_ns,removed_ns,opened_ns", "5,6,1,2"), "accepted");
-  EXPECT_THAT(row("first_write_ns,last_write_ns", "6,5"), HasSubstr("last_write_ns: found '5', expected no time before first_write"));
+  EXPECT_THAT(row("first_write_ns,last_write_ns", "6,5"),
+              HasSubstr("last_write_ns: found '5', expected no time before first_write"));
   EXPECT_THAT(row("first_read_ns,last_read_ns", "6,5"), HasSubstr("last_read_ns: found '5', expected no time before first_read"));
   EXPECT_THAT(row("removed_ns", "soon"), HasSubstr("column removed_ns: found 'soon', expected nanoseconds since 1970"));
   EXPECT_EQ(row("own_layout", "0"), "accepted");

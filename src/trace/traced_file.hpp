@@ -61,8 +61,8 @@ struct TracedFile {
 // Several processes use one file: "shared"; one does: "per process".
 inline bool shared(const TracedFile& file) { return file.ranks > 1; }
 
-// It did not survive its run: it was removed after it was opened or renamed for the last time. Who removed it and who wrote it may be
-// different processes.
+// It did not survive its run: it was removed after it was opened or renamed for the last time. Who removed it and who wrote it
+// may be different processes.
 inline bool removed(const TracedFile& file) {
   return file.removed_ns && (!file.opened_ns || *file.removed_ns >= *file.opened_ns);
 }

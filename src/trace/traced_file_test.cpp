@@ -115,12 +115,8 @@ TEST(Absorb, WhatNobodySaw) {
 TEST(Absorb, TimesOfWritesAndReads) {
   const TracedFile a{.name = "/f", .first_write_ns = 10, .last_write_ns = 20, .last_read_ns = 5};
   const TracedFile b{.name = "/f", .first_write_ns = 15, .last_write_ns = 30, .first_read_ns = 2, .own_layout = true};
-  const TracedFile both{.name = "/f",
-                        .first_write_ns = 10,
-                        .last_write_ns = 30,
-                        .first_read_ns = 2,
-                        .last_read_ns = 5,
-                        .own_layout = true};
+  const TracedFile both{
+      .name = "/f", .first_write_ns = 10, .last_write_ns = 30, .first_read_ns = 2, .last_read_ns = 5, .own_layout = true};
   EXPECT_EQ(sum_of(a, b), both);
   EXPECT_EQ(sum_of(b, a), both);
 }

@@ -32,6 +32,8 @@ void check(const TracedFile& file) {
   IEZ_ASSERT(file.rank >= iez::trace::kNoRank);
   IEZ_ASSERT(file.name != file.renamed);
   if (file.first_ns && file.last_ns) IEZ_ASSERT(*file.first_ns <= *file.last_ns);
+  if (file.first_write_ns && file.last_write_ns) IEZ_ASSERT(*file.first_write_ns <= *file.last_write_ns);
+  if (file.first_read_ns && file.last_read_ns) IEZ_ASSERT(*file.first_read_ns <= *file.last_read_ns);
 }
 
 void check(const TracedCall& call) {
