@@ -1,7 +1,6 @@
 // Which files lie on a file system that takes layouts: the mounts of Lustre, and of labs.
 //
-// From the text of /proc/self/mountinfo. Names are compared as text; a path through a link from elsewhere is not recognised,
-// which is what the preload library does, too.
+// From the text of /proc/self/mountinfo. Names are compared as text, so they have to be real ones: those in traces are.
 //
 // Thread safety: plain values.
 #pragma once

@@ -11,11 +11,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 extern char** environ;
@@ -91,6 +93,26 @@ static void errors(void) {
   SAY(rename("a", "b"));
   SAY(renameat(77, "b", AT_FDCWD, "c"));
   SAY(linkat(AT_FDCWD, "missing", AT_FDCWD, "c", 0));
+  SAY(open("removed", O_WRONLY | O_CREAT, 0600));
+  SAY(unlink("removed"));
+  SAY(unlink("removed"));
+  SAY(unlink((const char*)bad_address));
+  SAY(unlink("."));
+  SAY(unlinkat(77, "b", 0));
+  SAY(unlinkat(AT_FDCWD, "missing", AT_REMOVEDIR));
+  SAY(remove("missing"));
+  SAY(symlink("b", "link"));
+  SAY(open("link", O_WRONLY | O_CREAT | O_NOFOLLOW, 0600));
+  SAY(remove("link"));
+  SAY(mkdir("folder", 0700));
+  SAY(open("folder/../folder/x/../y", O_WRONLY | O_CREAT, 0600));
+  SAY(remove("folder"));
+  SAY(ioctl(77, 0x4008669a, NULL));
+  SAY(ioctl(3, 0x4008669a, NULL) == 0);
+  SAY(setxattr("missing", "lustre.lov", bytes, 32, 0));
+  SAY(setxattr("b", (const char*)bad_address, bytes, 32, 0));
+  SAY(lsetxattr("missing", "user.x", bytes, 1, 0));
+  SAY(fsetxattr(77, "lustre.lov", bytes, 32, 0));
   SAY(execv("missing", none));
   SAY(execve("/", none, none));
   SAY(execvp("no-such-program-anywhere", none));
