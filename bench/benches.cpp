@@ -10,6 +10,7 @@
 #include "loop_cases.hpp"
 #include "lustre_parse.hpp"
 #include "place.hpp"
+#include "planning.hpp"
 #include "preload.hpp"
 #include "sim.hpp"
 
@@ -21,6 +22,7 @@ constexpr std::array kBenches{
     Bench{"lustre-parse", "job_stats of 25,000 jobs against Python's C YAML loader, and memory at ten times the size",
           run_lustre_parse},
     Bench{"place", "placements against proven optima, bounds, Lustre's policies, LEMON and networkx", run_place},
+    Bench{"plan", "plans by phases against lower bounds, and the time and memory of a large one", run_planning},
     Bench{"forecast", "forecasts against known likelihoods, laws, statsmodels and R; merging of traces, discovery of names",
           run_forecast},
     Bench{"sim", "simulated runs against SimGrid, and the time and memory of a machine of 100,000 nodes", run_sim},

@@ -32,7 +32,12 @@ void CommandLine::add_place() {
   command->add_option("-n,--limit", place_.limit, "List at most N files, 0 for all (default: 20, all with --json)")
       ->type_name("N")
       ->check(whole_number());
-  command->add_flag("--compare", place_.compare, "All policies side by side")->excludes(policy);
+  CLI::Option* const compare = command->add_flag("--compare", place_.compare, "All policies side by side")->excludes(policy);
+  command
+      ->add_flag("--phases", place_.phases,
+                 "Plan by what is written together (column 'phase'), beside Lustre's default: iez place --phases -q steps.csv")
+      ->excludes(policy)
+      ->excludes(compare);
   command->add_option("--seeds", place_.seeds, "With --compare, runs of a policy that draws (default: 100)")
       ->type_name("N")
       ->check(whole_number());
@@ -47,7 +52,7 @@ void CommandLine::add_place() {
   CLI::App* const explain = command->add_subcommand("explain", "Why a file gets what it gets");
   explain->add_option("NAME", explained_, "The file's name in the requests")->required()->type_name("");
   on(explain, [](Context&) { return Result<void>{}; });
-  explain->footer("Takes the options of 'iez place' but --compare, --seeds, --plot, --limit, --svg and --csv.");
+  explain->footer("Takes the options of 'iez place' but --compare, --phases, --seeds, --plot, --limit, --svg and --csv.");
   // The callback of a command runs after that of its subcommand.
   command->callback([this, explain] {
     action_ = [this, explained = explain->parsed()](Context& context) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -17,6 +18,7 @@
 #include "model/layout_spec.hpp"
 #include "place_compare.hpp"
 #include "place_explain.hpp"
+#include "place_phases.hpp"
 #include "place_view.hpp"
 #include "placement/plan.hpp"
 #include "progress.hpp"
@@ -192,7 +194,14 @@ PlanView view_of(const Input& input, std::uint64_t seed, const std::vector<place
 
 Result<void> run_plan(const PlaceOptions& options, Input input, Context& context) {
   IEZ_TRY(const auto requests, join(std::move(input.batches)));
-  const auto plan = make_plan(input, requests, options.policy, options.seed);
+  std::optional<PhasesPlan> by_phases;
+  if (options.phases) {
+    auto planned = plan_phases(input.table, requests);
+    if (!planned) return std::unexpected(of_requests(std::move(planned).error(), options.requests));
+    by_phases = *std::move(planned);
+  }
+  const auto plan =
+      by_phases ? Result<placement::Plan>(by_phases->plan) : make_plan(input, requests, options.policy, options.seed);
   if (!plan) return std::unexpected(of_requests(plan.error(), options.requests));
   const PlanView view = view_of(input, options.seed, requests, *plan);
   const auto limit = [&](std::size_t usual) {
@@ -203,6 +212,10 @@ Result<void> run_plan(const PlaceOptions& options, Input input, Context& context
   if (!options.csv.empty()) IEZ_CHECK(write_text_file(options.csv, plan_csv(view, limit(kAll))));
   if (!options.svg.empty()) IEZ_CHECK(write_text_file(options.svg, to_svg(plan_chart(view))));
   if (options.csv == kStandardStream || options.svg == kStandardStream) return {};
+  if (by_phases) {
+    return print(options.json ? phases_json(view, *by_phases, limit(kAll))
+                              : phases_text(view, *by_phases, limit(kShownByDefault), !options.no_header, context.terminal));
+  }
   return print(options.json ? plan_json(view, limit(kAll))
                             : plan_text(view, limit(kShownByDefault), !options.no_header, context.terminal));
 }
@@ -230,8 +243,9 @@ Result<void> run_place(const PlaceOptions& options, Context& context) {
 }
 
 Result<void> run_place_explain(const PlaceOptions& options, const std::string& name, Context& context) {
-  if (options.compare || options.seeds || options.plot || options.limit || !options.svg.empty() || !options.csv.empty()) {
-    return fail(Errc::invalid_argument, "explain takes no --compare, --seeds, --plot, --limit, --svg or --csv");
+  if (options.compare || options.phases || options.seeds || options.plot || options.limit || !options.svg.empty() ||
+      !options.csv.empty()) {
+    return fail(Errc::invalid_argument, "explain takes no --compare, --phases, --seeds, --plot, --limit, --svg or --csv");
   }
   IEZ_TRY(Input input, read_input(options, context));
   IEZ_TRY(const auto requests, join(std::move(input.batches)));

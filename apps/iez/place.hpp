@@ -19,6 +19,7 @@ struct PlaceOptions {
   std::string exclude;               // OSTs: "0-3,7"
   std::optional<std::size_t> limit;  // files to list; 0: all
   bool compare = false;
+  bool phases = false;                 // planned by what is written together; policy is not used
   std::optional<std::uint64_t> seeds;  // of policies that draw, with compare
   bool plot = false;
   std::string svg;  // files to write; "-": standard output

@@ -69,13 +69,14 @@ std::string file_table(const PlanView& view, std::size_t limit, bool header, con
   if (progressive) columns.push_back({"UP TO", Align::right});
   columns.insert(columns.end(), {{"BYTES", Align::right}, {"STRIPES", Align::right}, {"STRIPE SIZE", Align::right}, {"OSTS"}});
   Table table(columns);
+  const std::string unplanned = progressive ? "(not reached)" : "(left to Lustre)";
   for (const Planned& piece : pieces) {
     std::vector<Cell> row{{view.requests[piece.request].name}};
     if (progressive) row.push_back({end_text(piece.extent.end)});
     row.push_back({to_string(piece.bytes)});
     row.push_back({fmt::to_string(piece.stripes > 0 ? piece.stripes : piece.wanted)});
     row.push_back({to_string(piece.stripe_size)});
-    const std::string list = piece.stripes > 0 ? ost_list(view.plan.osts_of(piece)) : "(not reached)";
+    const std::string list = piece.stripes > 0 ? ost_list(view.plan.osts_of(piece)) : unplanned;
     row.push_back({terminal.interactive ? shortened(list) : list});
     table.add(std::move(row));
   }
@@ -162,8 +163,10 @@ std::string summary(const PlanView& view, const Terminal& terminal) {
   table.add({{"mean use"}, {use_text(before.mean_utilisation)}, {use_text(after.mean_utilisation)}});
   std::string out = table.render(terminal, true);
   const double above = above_bound(view.plan);
-  out += fmt::format("No placement of these files has a largest use below {}: this one {}\n", bound_text(view.plan.bound),
-                     above < 5e-5 ? "is as good as any" : fmt::format("is {:.2f} % above", 100 * above));
+  if (view.plan.bound > 0) {
+    out += fmt::format("No placement of these files has a largest use below {}: this one {}\n", bound_text(view.plan.bound),
+                       above < 5e-5 ? "is as good as any" : fmt::format("is {:.2f} % above", 100 * above));
+  }
   const std::string avoided = avoided_text(view.table, everything(view.table));
   if (!avoided.empty()) out += fmt::format("Avoided OSTs: {}\n", avoided);
   if (!view.plan.over.empty()) out += fmt::format("OSTs that would run out of space: {}\n", ost_list(view.plan.over));
@@ -187,7 +190,8 @@ ordered_json piece_json(const PlanView& view, const Planned& piece) {
                     {"pool", view.table.pools[piece.pool].name},
                     {"osts", ordered_json::array()}};
   for (const OstIndex ost : view.plan.osts_of(piece)) json["osts"].push_back(ost.value);
-  json["reason"] = to_string(piece.reason, piece.stripes);
+  const bool left_alone = piece.stripes == 0 && view.requests[piece.request].components.empty();
+  json["reason"] = left_alone ? "too small to be planned: left to Lustre" : to_string(piece.reason, piece.stripes);
   return json;
 }
 
@@ -291,7 +295,7 @@ std::string plan_text(const PlanView& view, std::size_t limit, bool header, cons
   return out + '\n' + summary(view, terminal);
 }
 
-std::string plan_json(const PlanView& view, std::size_t limit) {
+ordered_json plan_document(const PlanView& view, std::size_t limit) {
   ordered_json json{{"cluster", view.cluster},
                     {"policy", view.plan.policy},
                     {"seed", view.seed},
@@ -299,8 +303,8 @@ std::string plan_json(const PlanView& view, std::size_t limit) {
                     {"total_file_bytes", total_bytes(view).count},
                     {"before", balance_json(view.plan.before, view.servers_known)},
                     {"after", balance_json(view.plan.after, view.servers_known)},
-                    {"bound", view.plan.bound},
-                    {"above_bound", above_bound(view.plan)},
+                    {"bound", view.plan.bound > 0 ? ordered_json(view.plan.bound) : ordered_json(nullptr)},
+                    {"above_bound", view.plan.bound > 0 ? ordered_json(above_bound(view.plan)) : ordered_json(nullptr)},
                     {"targets", ordered_json::array()}};
   for (std::size_t j = 0; j < view.table.targets.size(); ++j) json["targets"].push_back(target_json(view, j));
   json["files"] = ordered_json::array();
@@ -311,8 +315,10 @@ std::string plan_json(const PlanView& view, std::size_t limit) {
     }
     json["files"].back()["components"].push_back(piece_json(view, piece));
   }
-  return to_line(json);
+  return json;
 }
+
+std::string plan_json(const PlanView& view, std::size_t limit) { return to_line(plan_document(view, limit)); }
 
 std::string plan_csv(const PlanView& view, std::size_t limit) {
   std::string out = "name,start,end,bytes,stripe_count,stripe_size,pool,osts\n";
@@ -329,9 +335,9 @@ SvgChart plan_chart(const PlanView& view) {
   constexpr std::size_t kMostBars = 300;
   SvgChart chart{
       .title = fmt::format("{}: {} by policy {}", view.cluster, counted(view.requests.size(), "file"), view.plan.policy),
-      .subtitle = fmt::format("{}; OSTCost {:.3f} before, {:.3f} after; largest use {}, at least {} is needed",
-                              to_string(total_bytes(view)), view.plan.before.ost_cost, view.plan.after.ost_cost,
-                              use_text(view.plan.after.max_utilisation), bound_text(view.plan.bound))};
+      .subtitle = fmt::format("{}; OSTCost {:.3f} before, {:.3f} after; largest use {}", to_string(total_bytes(view)),
+                              view.plan.before.ost_cost, view.plan.after.ost_cost, use_text(view.plan.after.max_utilisation))};
+  if (view.plan.bound > 0) chart.subtitle += fmt::format(", at least {} is needed", bound_text(view.plan.bound));
   if (view.table.targets.size() <= kMostBars) {
     chart.axis = "use of the OST in percent";
     chart.decimals = 1;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "command.hpp"
+#include "json.hpp"
 #include "placement/plan.hpp"
 #include "svg_chart.hpp"
 
@@ -27,6 +28,7 @@ struct PlanView {
 // limit: files to list.
 std::string plan_text(const PlanView& view, std::size_t limit, bool header, const Terminal& terminal);
 std::string plan_json(const PlanView& view, std::size_t limit);
+ordered_json plan_document(const PlanView& view, std::size_t limit);  // the same, to be added to
 std::string plan_csv(const PlanView& view, std::size_t limit);
 SvgChart plan_chart(const PlanView& view);
 

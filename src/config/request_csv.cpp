@@ -21,9 +21,9 @@ namespace {
 using placement::Request;
 using placement::RequestComponent;
 
-enum Column : std::size_t { name, bytes, stripe_count, stripe_size, pool, overstripe, components };
-constexpr std::array<std::string_view, 7> kColumns{"name", "bytes",      "stripe_count", "stripe_size",
-                                                   "pool", "overstripe", "components"};
+enum Column : std::size_t { name, bytes, stripe_count, stripe_size, pool, overstripe, components, phase, read_phase };
+constexpr std::array<std::string_view, 9> kColumns{"name",       "bytes",      "stripe_count", "stripe_size", "pool",
+                                                   "overstripe", "components", "phase",        "read_phase"};
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
@@ -135,6 +135,11 @@ class RequestParser {
     Request request;
     IEZ_TRY(request.bytes, read_bytes());
     IEZ_TRY(request.overstripe, read_overstripe());
+    IEZ_TRY(request.phase, read_phase_number(phase));
+    IEZ_TRY(request.read_phase, read_phase_number(read_phase));
+    if (request.read_phase && request.read_phase == request.phase.value_or(0)) {
+      return bad(read_phase, "another phase than that in which the file is written");
+    }
     if (word(components).empty()) {
       IEZ_CHECK(read_striping(request));
     } else {
@@ -159,6 +164,15 @@ class RequestParser {
     if (text.empty() || text == "no" || text == "false" || text == "0") return false;
     if (text == "yes" || text == "true" || text == "1") return true;
     return bad(overstripe, "yes or no");
+  }
+
+  Result<std::optional<std::uint32_t>> read_phase_number(Column column) const {
+    const std::string_view text = word(column);
+    if (text.empty()) return std::optional<std::uint32_t>();
+    const auto number = text::parse_u64(text);
+    if (!number || *number > placement::kMaxPhase)
+      return bad(column, fmt::format("a whole number from 0 to {}", placement::kMaxPhase));
+    return std::optional(static_cast<std::uint32_t>(*number));
   }
 
   Result<void> read_striping(Request& request) const {

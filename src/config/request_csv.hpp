@@ -6,8 +6,8 @@
 //     out/mesh,64GiB,,,4M:count=1 1G:count=8 eof:count=-1
 //
 // RFC 4180 quoting; the first line names the columns, in any order: name and bytes, and as needed stripe_count, stripe_size,
-// pool, overstripe, components. docs/formats/requests.md tells all of it. A bad line is an error that names the file, the line
-// and the column, what was found and what is expected: a plan for half of the files would be worse than none.
+// pool, overstripe, components, phase, read_phase. docs/formats/requests.md tells all of it. A bad line is an error that names
+// the file, the line and the column, what was found and what is expected: a plan for half of the files would be worse than none.
 //
 // Thread safety: pure functions. One pass over the text, then a sort that finds names that occur twice: O(n log n) for n files.
 #pragma once

@@ -40,6 +40,8 @@ void expect_equal(const Request& a, const Request& b) {
   EXPECT_EQ(a.stripe_size, b.stripe_size);
   EXPECT_EQ(a.pool, b.pool);
   EXPECT_EQ(a.overstripe, b.overstripe);
+  EXPECT_EQ(a.phase, b.phase);
+  EXPECT_EQ(a.read_phase, b.read_phase);
   ASSERT_EQ(a.components.size(), b.components.size());
   for (std::size_t i = 0; i < a.components.size(); ++i) {
     EXPECT_EQ(a.components[i].end, b.components[i].end);
@@ -106,7 +108,8 @@ TEST(RequestCsv, BracesThatAreNoRange) {
 }
 
 TEST(RequestCsv, NoHeader) {
-  constexpr std::string_view kHeader = "a header line: name,bytes,stripe_count,stripe_size,pool,overstripe,components";
+  constexpr std::string_view kHeader =
+      "a header line: name,bytes,stripe_count,stripe_size,pool,overstripe,components,phase,read_phase";
   EXPECT_EQ(refusal(""), "f.csv: found an empty file, expected " + std::string(kHeader));
   EXPECT_EQ(refusal("\xEF\xBB\xBF\r\n\n"), "f.csv: found an empty file, expected " + std::string(kHeader));
   EXPECT_EQ(refusal("\nckpt,1GiB,8\n"), "f.csv:2: found 'ckpt' and no column that is known, expected " + std::string(kHeader));
@@ -115,10 +118,11 @@ TEST(RequestCsv, NoHeader) {
   EXPECT_EQ(refusal("name,bytes,name\n"), "f.csv:1: column name: found twice in the header, expected once");
   EXPECT_EQ(
       refusal("name,bytes,stripecount\n"),
-      "f.csv:1: unknown column 'stripecount': expected name, bytes, stripe_count, stripe_size, pool, overstripe, components; "
-      "did you mean 'stripe_count'?");
+      "f.csv:1: unknown column 'stripecount': expected name, bytes, stripe_count, stripe_size, pool, overstripe, components, "
+      "phase, read_phase; did you mean 'stripe_count'?");
   EXPECT_EQ(refusal("name,bytes,owner\n"),
-            "f.csv:1: unknown column 'owner': expected name, bytes, stripe_count, stripe_size, pool, overstripe, components");
+            "f.csv:1: unknown column 'owner': expected name, bytes, stripe_count, stripe_size, pool, overstripe, components, "
+            "phase, read_phase");
 }
 
 TEST(RequestCsv, BadRecords) {
@@ -130,6 +134,23 @@ TEST(RequestCsv, BadRecords) {
             "f.csv:2: found text after the quote that closes a field, expected a comma; a quote within is written twice");
   EXPECT_EQ(refusal("name,bytes\na\"x,1\n"),
             "f.csv:2: found a quote within a field, expected the whole field in quotes, and the one within twice");
+}
+
+TEST(RequestCsv, Phases) {
+  const auto requests = accepted("name,bytes,phase,read_phase\na,1,,\nb.{0..1},1, 7 ,8\nc,1,999999,0\n");
+  ASSERT_EQ(requests.size(), 4U);
+  EXPECT_EQ(requests[0].phase, std::nullopt);
+  EXPECT_EQ(requests[0].read_phase, std::nullopt);
+  EXPECT_EQ(requests[2].phase, 7U);
+  EXPECT_EQ(requests[2].read_phase, 8U);
+  EXPECT_EQ(requests[3].phase, 999'999U);
+  EXPECT_EQ(to_csv(requests), "name,bytes,stripe_count,phase,read_phase\na,1,1,,\nb.0,1,1,7,8\nb.1,1,1,7,8\nc,1,1,999999,0\n");
+  EXPECT_EQ(refusal("name,bytes,phase\na,1,0\nb,1,-1\n"),
+            "f.csv:3: column phase: found '-1', expected a whole number from 0 to 999999");
+  EXPECT_EQ(refusal("name,bytes,read_phase\na,1,1000000\n"),
+            "f.csv:2: column read_phase: found '1000000', expected a whole number from 0 to 999999");
+  EXPECT_EQ(refusal("name,bytes,phase,read_phase\na,1,3,3\n"),
+            "f.csv:2: column read_phase: found '3', expected another phase than that in which the file is written");
 }
 
 TEST(RequestCsv, BadSizes) {

@@ -38,6 +38,11 @@ void write_components(std::string& out, std::span<const RequestComponent> compon
   fmt::format_to(std::back_inserter(out), "\"{}\"", text);
 }
 
+void write_phase(std::string& out, const std::optional<std::uint32_t>& phase) {
+  out += ',';
+  if (phase) out += fmt::to_string(*phase);
+}
+
 }  // namespace
 
 std::string to_csv(std::span<const Request> requests) {
@@ -45,8 +50,11 @@ std::string to_csv(std::span<const Request> requests) {
   const bool pools = std::ranges::any_of(requests, [](const Request& request) { return !request.pool.empty(); });
   const bool overstripe = std::ranges::any_of(requests, &Request::overstripe);
   const bool progressive = std::ranges::any_of(requests, [](const Request& request) { return !request.components.empty(); });
-  std::string out = fmt::format("name,bytes,stripe_count{}{}{}{}\n", sizes ? ",stripe_size" : "", pools ? ",pool" : "",
-                                overstripe ? ",overstripe" : "", progressive ? ",components" : "");
+  const bool phases = std::ranges::any_of(requests, [](const Request& request) { return request.phase.has_value(); });
+  const bool read = std::ranges::any_of(requests, [](const Request& request) { return request.read_phase.has_value(); });
+  std::string out = fmt::format("name,bytes,stripe_count{}{}{}{}{}{}\n", sizes ? ",stripe_size" : "", pools ? ",pool" : "",
+                                overstripe ? ",overstripe" : "", progressive ? ",components" : "", phases ? ",phase" : "",
+                                read ? ",read_phase" : "");
   for (const Request& request : requests) {
     const bool plain = request.components.empty();
     write_name(out, request.name);
@@ -59,6 +67,8 @@ std::string to_csv(std::span<const Request> requests) {
     if (overstripe) out += request.overstripe ? ",yes" : ",no";
     if (progressive) out += ',';
     write_components(out, request.components);
+    if (phases) write_phase(out, request.phase);
+    if (read) write_phase(out, request.read_phase);
     out += '\n';
   }
   return out;

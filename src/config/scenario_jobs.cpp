@@ -13,15 +13,15 @@ namespace iez::config {
 
 namespace {
 
-constexpr std::array<std::string_view, 18> kJobKeys{
-    "name",  "processes",    "kind",        "mode",  "access",       "block",   "transfer", "segments",  "files",
+constexpr std::array<std::string_view, 19> kJobKeys{
+    "name",  "processes",    "kind",        "mode",  "access",       "block",   "transfer", "segments",  "files", "barrier",
     "trace", "stripe_count", "stripe_size", "start", "start_spread", "writers", "exchange", "particles", "header"};
 constexpr std::array<std::string_view, 6> kKinds{"ior", "hacc-io", "flash-io", "chimera", "plfs", "trace"};
 constexpr std::array<std::string_view, 2> kModes{"file-per-process", "shared"};
 constexpr std::array<std::string_view, 2> kAccesses{"write", "read"};
 // What recorded files tell themselves.
-constexpr std::array<std::string_view, 10> kPatternKeys{"mode",  "access",    "block",  "transfer", "segments",
-                                                        "files", "particles", "header", "writers",  "exchange"};
+constexpr std::array<std::string_view, 11> kPatternKeys{"mode",    "access",    "block",  "transfer", "segments", "files",
+                                                        "barrier", "particles", "header", "writers",  "exchange"};
 constexpr std::string_view kAllTargets = "all";
 
 constexpr std::uint64_t kMaxCount = std::uint64_t{1} << 40U;  // of segments or particles; products are checked
@@ -136,7 +136,8 @@ class JobReader {
                                     pattern.transfer.count));
     }
     IEZ_CHECK(table_.whole("segments", pattern.segments, 1, kMaxCount));
-    return table_.whole("files", pattern.files, 1, kMaxFiles);
+    IEZ_CHECK(table_.whole("files", pattern.files, 1, kMaxFiles));
+    return table_.flag("barrier", pattern.barrier);
   }
 
   Result<void> read_particles() {

@@ -114,6 +114,14 @@ Result<void> TableReader::number(std::string_view key, double& out, double low, 
   return {};
 }
 
+Result<void> TableReader::flag(std::string_view key, bool& out) const {
+  const Node* const node = get(key);
+  if (node == nullptr) return {};
+  if (node->kind != Node::Kind::flag) return bad(key, "true or false");
+  out = node->flag;
+  return {};
+}
+
 Result<void> TableReader::size(std::string_view key, Bytes& out) const {
   const Node* const node = get(key);
   if (node == nullptr) return {};

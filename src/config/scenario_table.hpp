@@ -50,6 +50,7 @@ class TableReader {
   }
 
   [[nodiscard]] Result<void> number(std::string_view key, double& out, double low, double high) const;
+  [[nodiscard]] Result<void> flag(std::string_view key, bool& out) const;
   [[nodiscard]] Result<void> size(std::string_view key, Bytes& out) const;           // above 0
   [[nodiscard]] Result<void> space(std::string_view key, Bytes& out) const;          // the same, or "unlimited"
   [[nodiscard]] Result<void> rate(std::string_view key, BytesPerSecond& out) const;  // above 0, or "unlimited"

@@ -15,7 +15,6 @@
 #include "config/scenario_table.hpp"
 #include "config/words.hpp"
 #include "congestion/timeout.hpp"
-#include "placement/policy.hpp"
 
 namespace iez::config {
 
@@ -109,7 +108,7 @@ class ScenarioReader {
     IEZ_TRY(const auto placement, table_.table("placement", "[placement]"));
     if (!placement) return {};
     IEZ_CHECK(placement->only(kPlacementKeys));
-    return placement->word("policy", scenario_.placement, placement::policy_names());
+    return placement->word("policy", scenario_.placement, sim::placement_names());
   }
 
   // A time, "none", or "rcc": that of the source for its law.

@@ -176,6 +176,7 @@ size = "64KiB"
 }
 
 TEST(Scenario, UnknownKeys) {
+  EXPECT_EQ(refusal(with("barrier = 1")), "s.toml:4: barrier of [[job]]: found 1, expected true or false");
   EXPECT_THAT(refusal(with("proceses = 3")),
               AllOf(StartsWith("s.toml:4: unknown key 'proceses' of [[job]]: expected name, processes, "),
                     EndsWith("; did you mean 'processes'?")));

@@ -31,6 +31,11 @@ struct Request {
   std::string pool;                          // empty: all targets
   bool overstripe = false;                   // a count above the number of targets puts several stripes on one
   std::vector<RequestComponent> components;  // not empty: progressive; stripe_count, stripe_size and pool above are not used
+  // Files of one number are written (or read) at the same time. Only plans by phases (planning/) heed them.
+  std::optional<std::uint32_t> phase;
+  std::optional<std::uint32_t> read_phase;
 };
+
+inline constexpr std::uint32_t kMaxPhase = 999'999;
 
 }  // namespace iez::placement

@@ -7,8 +7,16 @@
 #include <tuple>
 
 #include "planning/exchange_search.hpp"
+#include "planning/phase_bound.hpp"
 
 namespace iez::planning {
+
+namespace {
+
+constexpr double kNear = 1e-6;       // a phase is not searched that is so near to its bound
+constexpr std::size_t kSharp = 512;  // targets
+
+}  // namespace
 
 PhaseSolver::PhaseSolver(const Problem& problem, const std::vector<std::uint64_t>& used,
                          const std::vector<std::uint64_t>& available, const Options& options)
@@ -25,7 +33,7 @@ PhaseSolver::PhaseSolver(const Problem& problem, const std::vector<std::uint64_t
   fastest_ = speed_.empty() ? 1 : *fastest;
 }
 
-void PhaseSolver::refresh() {
+void PhaseSolver::refresh(std::span<const double> later) {
   // Within each server by utilisation; then the first of every server, the second of every server, and so on, where servers that
   // are less full come first.
   struct Entry {
@@ -46,6 +54,7 @@ void PhaseSolver::refresh() {
     entries[i].turn = same ? entries[i - 1].turn + 1 : 0;
   }
   std::ranges::sort(entries, {}, [](const Entry& entry) { return std::tuple(entry.turn, entry.utilisation, entry.target); });
+  if (!later.empty()) std::ranges::stable_sort(entries, {}, [&](const Entry& entry) { return later[entry.target]; });
   for (std::uint32_t i = 0; i < entries.size(); ++i) rank_[entries[i].target] = i;
 }
 
@@ -196,16 +205,61 @@ Solution PhaseSolver::solve(const PhaseLoad& load, std::span<const Item> items, 
   }
   solution.time = time_of(load, items, solution);
   const bool mixed = std::ranges::any_of(items, [&](const Item& item) { return item.bytes != items.front().bytes; });
-  if (search && mixed && one_pool && !with_servers) {
-    const auto sound = std::span<const std::uint32_t>(members_[pool]).first(sound_[pool]);
-    const double bound = lower_bound(load, items, sound);
-    if (solution.time > bound * (1 + 1e-6)) {
-      ExchangeSearch exchange({.targets = sound, .speed = speed_, .load = load_, .room = room_, .items = items});
-      exchange.improve(solution.first, solution.targets, bound, options_.effort);
-      solution.time = time_of(load, items, solution);
-    }
+  if (search && (mixed || with_servers) && one_pool &&
+      exchange(load, items, solution.first, solution.targets, available_, {}, {})) {
+    solution.time = time_of(load, items, solution);
   }
   return solution;
+}
+
+void PhaseSolver::search(const PhaseLoad& load, std::span<const Item> items, std::span<const std::uint32_t> first,
+                         std::vector<std::uint32_t>& placed, std::span<const std::uint32_t> second_of,
+                         std::span<SecondPhase> seconds) {
+  room_.assign(available_.begin(), available_.end());
+  load_.resize(room_.size());
+  for (std::uint32_t j = 0; j < load_.size(); ++j) load_[j] = load.of(j);
+  server_load_.resize(problem_.table.servers.size());
+  for (std::uint32_t k = 0; k < server_load_.size(); ++k) server_load_[k] = load.of_server(k);
+  std::vector<std::uint64_t> room = available_;  // without them
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    for (std::uint32_t at = first[i]; at < first[i + 1]; ++at) {
+      load_[placed[at]] += items[i].bytes;
+      room[placed[at]] += items[i].room;
+      server_load_[problem_.table.targets[placed[at]].server] += items[i].bytes;
+    }
+  }
+  exchange(load, items, first, placed, room, second_of, seconds);
+}
+
+bool PhaseSolver::exchange(const PhaseLoad& load, std::span<const Item> items, std::span<const std::uint32_t> first,
+                           std::vector<std::uint32_t>& placed, std::span<const std::uint64_t> room,
+                           std::span<const std::uint32_t> second_of, std::span<SecondPhase> seconds) {
+  const std::uint32_t pool = items.front().pool;
+  const auto sound = std::span<const std::uint32_t>(members_[pool]).first(sound_[pool]);
+  if (sound.empty()) return false;
+  PhaseLoad whole = load;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    for (std::uint32_t at = first[i]; at < first[i + 1]; ++at) whole.add(placed[at], items[i].bytes);
+  }
+  const double time = whole.time(placed);
+  PhaseBound bound(load, items, sound, room);
+  if (bound.excludes(time * (1 - kNear))) return false;
+  ExchangeSearch::Phase phase{.targets = sound,
+                              .speed = speed_,
+                              .load = load_,
+                              .room = room_,
+                              .items = items,
+                              .second_of = second_of,
+                              .seconds = seconds};
+  if (!load.has_fast_servers()) {
+    for (const placement::Target& target : problem_.table.targets) phase.server_of.push_back(target.server);
+    for (std::uint32_t k = 0; k < server_load_.size(); ++k) phase.server_speed.push_back(load.speed_of_server(k));
+    phase.server_load = server_load_;
+  }
+  ExchangeSearch search(std::move(phase));
+  // Where there are many targets a sharp bound takes longer than what it saves.
+  search.improve(first, placed, sound.size() <= kSharp ? bound.value(time) : 0, options_.effort);
+  return true;
 }
 
 double PhaseSolver::time_of(const PhaseLoad& load, std::span<const Item> items, const Solution& solution) const {
@@ -214,53 +268,6 @@ double PhaseSolver::time_of(const PhaseLoad& load, std::span<const Item> items, 
     for (const std::uint32_t target : solution.of(i)) whole.add(target, items[i].bytes);
   }
   return whole.time(solution.targets);
-}
-
-double lower_bound(const PhaseLoad& load, std::span<const Item> items, std::span<const std::uint32_t> targets) {
-  double objects = 0;
-  double bytes = 0;
-  double largest = 0;
-  for (const Item& item : items) {
-    objects += item.count;
-    bytes += item.count * item.bytes;
-    largest = std::max(largest, item.bytes);
-  }
-  if (targets.empty() || objects == 0) return 0;
-  // The level to which the bytes fill up the targets, like water.
-  std::vector<std::pair<double, double>> filled;  // time that the target has already, and its speed
-  double fastest = 0;
-  for (const std::uint32_t target : targets) {
-    filled.emplace_back(load.time_of(target), load.speed_of(target));
-    fastest = std::max(fastest, load.speed_of(target));
-  }
-  std::ranges::sort(filled);
-  double level = 0;
-  double speed = 0;
-  double held = 0;  // bytes below the level
-  for (std::size_t k = 0; k < filled.size(); ++k) {
-    speed += filled[k].second;
-    held += filled[k].first * filled[k].second;
-    level = (bytes + held) / speed;
-    if (k + 1 == filled.size() || level <= filled[k + 1].first) break;
-  }
-  double bound = std::max(level, filled.front().first + largest / fastest);
-  // Of r m + 1 objects on m targets, r + 1 meet; at best the smallest of them.
-  std::vector<std::pair<double, std::uint64_t>> sizes;
-  for (const Item& item : items) sizes.emplace_back(item.bytes, item.count);
-  std::ranges::sort(sizes, std::greater<>());
-  const std::size_t m = targets.size();
-  std::vector<double> sorted;
-  constexpr std::size_t kLooked = 1'000'000;
-  for (const auto& [size, count] : sizes) {
-    if (sorted.size() + count > kLooked) break;
-    sorted.insert(sorted.end(), count, size);
-  }
-  for (std::size_t r = 1; r * m < sorted.size(); ++r) {
-    double sum = 0;
-    for (std::size_t i = 0; i <= r; ++i) sum += sorted[r * m - i];
-    bound = std::max(bound, filled.front().first + sum / fastest);
-  }
-  return bound;
 }
 
 }  // namespace iez::planning

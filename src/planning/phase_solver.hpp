@@ -16,8 +16,9 @@
 // the slowest. Otherwise the first step ends within 4/3 of the optimum (Graham 1969) where room is no matter; what the second
 // makes of it is measured by `iez bench plan`.
 //
-// Where a server is slower than its targets together, objects are placed by the slower of both, in time O(m) an object, and there
-// is no search.
+// Where a server is slower than its targets together, objects are placed by the slower of both, in time O(m) an object.
+//
+// What cannot be beaten is in phase_bound.hpp; a phase that reaches it is not searched.
 //
 // Complexity: O(m log m) a phase for m targets, O(log m) an object, and at most `effort` looks of the search.
 //
@@ -42,6 +43,8 @@ struct Item {
   std::uint32_t pool = placement::kAnyPool;
 };
 
+struct SecondPhase;
+
 struct Solution {
   std::vector<std::uint32_t> first;          // of each item, in targets; one more than items
   std::vector<std::uint32_t> targets;        // positions in the table
@@ -63,11 +66,17 @@ class PhaseSolver {
   PhaseSolver(const Problem& problem, const std::vector<std::uint64_t>& used, const std::vector<std::uint64_t>& available,
               const Options& options);
 
-  // The order of equals, from how full targets are now. Before the first solve() of a phase.
-  void refresh();
+  // The order of equals, from how full targets are now. Before the first solve() of a phase. later: the load of another phase in
+  // which the same files will be used together, by target; where there is one, it comes first.
+  void refresh(std::span<const double> later = {});
 
   // load: what the phase has already; it is left as it was. search: with step 2.
   Solution solve(const PhaseLoad& load, std::span<const Item> items, bool search);
+
+  // Step 2 for objects that are placed already, and have their room; see exchange_search.hpp. load: what the phase has beside
+  // them.
+  void search(const PhaseLoad& load, std::span<const Item> items, std::span<const std::uint32_t> first,
+              std::vector<std::uint32_t>& placed, std::span<const std::uint32_t> second_of, std::span<SecondPhase> seconds);
 
   // Targets of a pool that take objects, the sound ones first; how many of them are sound.
   std::span<const std::uint32_t> members(std::uint32_t pool) const { return members_[pool]; }
@@ -93,6 +102,10 @@ class PhaseSolver {
   void take_with_servers(const PhaseLoad& load, std::span<const std::uint32_t> members, const Item& item, std::uint32_t wanted,
                          std::vector<std::uint32_t>& taken);
   void enter(const Item& item, std::span<const std::uint32_t> targets);
+  // Step 2 from load_, room_ and server_load_. room: without the objects. False: the bound is reached already.
+  bool exchange(const PhaseLoad& load, std::span<const Item> items, std::span<const std::uint32_t> first,
+                std::vector<std::uint32_t>& placed, std::span<const std::uint64_t> room, std::span<const std::uint32_t> second_of,
+                std::span<SecondPhase> seconds);
   double time_of(const PhaseLoad& load, std::span<const Item> items, const Solution& solution) const;
 
   const Problem& problem_;
@@ -113,9 +126,5 @@ class PhaseSolver {
   std::vector<Slot> aside_;
   std::vector<Candidate> candidates_;
 };
-
-// No placement of the items has a smaller time: the mean load, the largest object, and objects that must meet since there are
-// more of them than targets. REQUIRES: targets are alike in speed where it is to be sharp; it holds anyway.
-double lower_bound(const PhaseLoad& load, std::span<const Item> items, std::span<const std::uint32_t> targets);
 
 }  // namespace iez::planning

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "planning/phase_bound.hpp"
 #include "planning/planning_test_support.hpp"
 
 namespace iez::planning {
@@ -21,8 +22,9 @@ class PhaseSolverTest : public testing::Test {
     solver.refresh();
     PhaseLoad load(problem);
     load.begin(problem.phases[0]);
-    bound_ = lower_bound(load, items, solver.members(0));
-    return solver.solve(load, items, search);
+    Solution solution = solver.solve(load, items, search);
+    bound_ = solution.short_of_room ? 0 : PhaseBound(load, items, solver.members(0), available_).value(solution.time);
+    return solution;
   }
 
   placement::TargetTable table_;
@@ -36,7 +38,7 @@ TEST_F(PhaseSolverTest, EqualObjectsAreDealtEvenly) {
   set_up(3, 5);
   const Solution solution = solve(std::vector<Item>(64, {.bytes = 10, .room = 10, .count = 8}));
   EXPECT_DOUBLE_EQ(solution.time, 350);  // 512 objects on 15 targets
-  EXPECT_DOUBLE_EQ(bound_, 350);
+  EXPECT_NEAR(bound_, 350, 1e-3);
 }
 
 TEST_F(PhaseSolverTest, ServersAreUsedInTurn) {
@@ -99,7 +101,7 @@ TEST_F(PhaseSolverTest, RandomPhases) {
     ASSERT_EQ(first.short_of_room.has_value(), best.short_of_room.has_value());
     if (best.short_of_room) continue;
     EXPECT_LE(best.time, first.time * (1 + 1e-12));
-    EXPECT_GE(best.time, bound_ * (1 - 1e-12));
+    EXPECT_GE(best.time, bound_ * (1 - 1e-9));
     std::vector<std::uint64_t> needed(targets);
     for (std::size_t i = 0; i < items.size(); ++i) {
       const auto own = best.of(i);

@@ -1,10 +1,15 @@
 #include "planning/planner.hpp"
 
 #include <algorithm>
+#include <array>
+#include <map>
 #include <numeric>
+#include <optional>
 
 #include <fmt/format.h>
 
+#include "planning/exchange_search.hpp"
+#include "planning/phase_bound.hpp"
 #include "planning/phase_solver.hpp"
 #include "planning/stripe_choice.hpp"
 
@@ -34,6 +39,7 @@ class Planner {
       IEZ_TRY(const bool placed, place_phase(phase));
       if (!placed) return false;
     }
+    if (!loads_.empty()) even_out_shared();
     return true;
   }
   Placement take() { return std::move(out_); }
@@ -44,7 +50,8 @@ class Planner {
     std::vector<std::uint64_t> bytes(problem_.phases.size());
     for (std::uint32_t p = 0; p < bytes.size(); ++p) {
       for (const std::uint32_t i : files_.of(p)) {
-        if (!problem_.files[i].left_alone) bytes[p] = saturating_add(bytes[p], problem_.files[i].bytes.count);
+        if (!problem_.files[i].left_alone && home_of(problem_.files[i]) == p)
+          bytes[p] = saturating_add(bytes[p], problem_.files[i].bytes.count);
       }
     }
     std::vector<std::uint32_t> order(bytes.size());
@@ -54,19 +61,30 @@ class Planner {
     return order;
   }
 
+  // A file is placed with the phase in which it is written; one that is only read, with that.
+  std::uint32_t home_of(const File& file) const { return file.phase < problem_.phases.size() ? file.phase : file.read_phase; }
+  std::uint32_t second_of(const File& file) const {
+    const bool two = file.phase < problem_.phases.size() && file.read_phase < problem_.phases.size();
+    return two && file.read_phase != file.phase ? file.read_phase : kNoPhase;
+  }
+
   Result<bool> place_phase(std::uint32_t phase) {
     load_.begin(problem_.phases[phase]);
     std::vector<std::uint32_t> members;
+    std::uint32_t later = kNoPhase;
     for (const std::uint32_t i : files_.of(phase)) {
+      const File& file = problem_.files[i];
       const Placed& placed = out_.files[i];
       for (const std::uint32_t target : out_.of(placed)) load_.add(target, static_cast<double>(placed.object_bytes.count));
-      if (placed.stripes == 0 && !problem_.files[i].left_alone) members.push_back(i);
+      if (placed.stripes != 0 || file.left_alone || home_of(file) != phase) continue;
+      members.push_back(i);
+      later = std::min(later, second_of(file));
     }
     if (members.empty()) return true;
     for (const std::uint32_t i : members) {
       if (solver_.members(problem_.files[i].pool).empty()) return fail(Errc::not_found, "no OST takes new objects");
     }
-    solver_.refresh();
+    solver_.refresh(later == kNoPhase ? std::span<const double>{} : std::span<const double>(load_of(later)));
     std::vector<std::uint32_t> counts = choose_stripe_counts(problem_, members, load_, solver_);
     for (;;) {
       std::vector<Objects> objects;
@@ -122,11 +140,143 @@ class Planner {
         used_[target] += objects[k].bytes.count;
         available_[target] -= std::min(available_[target], objects[k].room.count);
       }
+      const std::uint32_t second = second_of(problem_.files[members[k]]);
+      if (second == kNoPhase) continue;
+      std::vector<double>& load = load_of(second);
+      for (const std::uint32_t target : solution.of(k)) load[target] += static_cast<double>(placed.object_bytes.count);
     }
+  }
+
+  // The load of a phase in which files are used once more.
+  std::vector<double>& load_of(std::uint32_t phase) {
+    auto [found, fresh] = loads_.try_emplace(phase);
+    if (fresh) {
+      PhaseLoad load(problem_);
+      load.begin(problem_.phases[phase]);
+      found->second.resize(used_.size());
+      for (std::uint32_t j = 0; j < used_.size(); ++j) found->second[j] = load.of(j);
+    }
+    return found->second;
+  }
+
+  // Files were placed so that the phases in which they are written are fast. Now those in which they are read together: objects
+  // change places as far as no other phase gets slower, or, in further attempts, not by more than a share. The best counts.
+  void even_out_shared() {
+    std::vector<std::uint32_t> written;
+    for (const File& file : problem_.files) {
+      if (second_of(file) != kNoPhase) written.push_back(file.phase);
+    }
+    std::ranges::sort(written);
+    written.erase(std::ranges::unique(written).begin(), written.end());
+    State best = state();
+    for (int attempt = 0; attempt < kAttempts; ++attempt) {
+      const State begin = best;
+      for (const double share : kShares) {
+        if (work_ > kMostWork) break;
+        restore(begin);
+        for (int round = 0; round < kRounds; ++round) {
+          for (const auto& [phase, unused] : begin.loads) even_out(phase, round == 0 ? share : 0);
+          for (const std::uint32_t phase : written) even_out(phase, 0);
+        }
+        State now = state();
+        if (now.seconds < best.seconds) best = std::move(now);
+      }
+      if (best.seconds > begin.seconds * kWorthAnother) break;
+    }
+    restore(best);
+  }
+
+  struct State {
+    std::vector<std::uint32_t> targets;
+    std::vector<std::uint64_t> used;
+    std::vector<std::uint64_t> available;
+    std::map<std::uint32_t, std::vector<double>> loads;
+    double seconds = 0;
+  };
+  State state() const { return {out_.targets, used_, available_, loads_, score(problem_, out_).seconds}; }
+  void restore(const State& state) {
+    out_.targets = state.targets;
+    used_ = state.used;
+    available_ = state.available;
+    loads_ = state.loads;
+  }
+
+  // The objects of one phase, while the others that they belong to get slower by that share at most.
+  void even_out(std::uint32_t phase, double share) {
+    work_ += kCall + files_.of(phase).size();
+    std::vector<std::uint32_t> members;
+    std::vector<Item> items;
+    std::vector<std::uint32_t> first{0};
+    std::vector<std::uint32_t> placed;
+    std::vector<std::uint32_t> others;  // phases
+    std::vector<std::uint32_t> second;
+    for (const std::uint32_t i : files_.of(phase)) {
+      const File& file = problem_.files[i];
+      const Placed& at = out_.files[i];
+      if (at.stripes == 0) continue;
+      if (file.pool != problem_.files[files_.of(phase).front()].pool) return;  // several pools are not searched
+      members.push_back(i);
+      items.push_back({.bytes = static_cast<double>(at.object_bytes.count),
+                       .room = objects_of(file, at.stripes).room.count,
+                       .count = at.stripes,
+                       .pool = file.pool});
+      placed.insert(placed.end(), out_.of(at).begin(), out_.of(at).end());
+      first.push_back(static_cast<std::uint32_t>(placed.size()));
+      const std::uint32_t other = second_of(file) == kNoPhase ? kNoPhase : file.phase == phase ? file.read_phase : file.phase;
+      second.push_back(ExchangeSearch::kNoSecond);
+      if (other == kNoPhase) continue;
+      const auto known = std::ranges::find(others, other);
+      second.back() = static_cast<std::uint32_t>(known - others.begin());
+      if (known == others.end()) others.push_back(other);
+    }
+    if (members.empty()) return;
+    std::vector<SecondPhase> seconds;
+    for (const std::uint32_t other : others) seconds.push_back(second_phase(other, share));
+    load_.begin(problem_.phases[phase]);
+    const std::vector<std::uint32_t> before = placed;
+    solver_.search(load_, items, first, placed, second, seconds);
+    for (std::size_t k = 0; k < members.size(); ++k) {
+      const File& file = problem_.files[members[k]];
+      Placed& at = out_.files[members[k]];
+      for (std::uint32_t n = first[k]; n < first[k + 1]; ++n) {
+        if (placed[n] == before[n]) continue;
+        out_.targets[at.first + (n - first[k])] = placed[n];
+        used_[before[n]] -= at.object_bytes.count;
+        used_[placed[n]] += at.object_bytes.count;
+        available_[before[n]] += items[k].room;
+        available_[placed[n]] -= items[k].room;
+        if (second_of(file) == kNoPhase) continue;
+        std::vector<double>& load = load_of(file.read_phase);
+        load[before[n]] -= items[k].bytes;
+        load[placed[n]] += items[k].bytes;
+      }
+    }
+  }
+
+  // A phase as it is placed now.
+  SecondPhase second_phase(std::uint32_t phase, double share) {
+    load_.begin(problem_.phases[phase]);
+    std::vector<std::uint32_t> touched;
+    for (const std::uint32_t i : files_.of(phase)) {
+      const Placed& at = out_.files[i];
+      for (const std::uint32_t target : out_.of(at)) {
+        load_.add(target, static_cast<double>(at.object_bytes.count));
+        touched.push_back(target);
+      }
+    }
+    SecondPhase out{.load = std::vector<double>(used_.size()), .limit = load_.time(touched) * (1 + share + 1e-9)};
+    for (std::uint32_t j = 0; j < used_.size(); ++j) out.load[j] = load_.of(j);
+    return out;
   }
 
   static constexpr std::uint32_t kFewer = 12;
   static constexpr std::uint32_t kTries = 24;
+  static constexpr int kRounds = 2;
+  static constexpr int kAttempts = 4;
+  static constexpr std::uint64_t kMostWork = 3'000'000;  // of even_out(), after which no attempt begins: files, and for each call
+  static constexpr std::uint64_t kCall = 1000;
+  static constexpr double kWorthAnother = 0.998;
+  static constexpr std::array<double, 6> kShares{0, 0.01, 0.04, 0.12, 0.4, 4};
 
   const Problem& problem_;
   PhaseFiles files_;
@@ -136,7 +286,9 @@ class Planner {
   PhaseSolver solver_;
   Placement out_;
   std::vector<std::uint32_t> tries_;
+  std::map<std::uint32_t, std::vector<double>> loads_;  // of phases in which files are used once more: by target
   std::uint32_t short_of_room_ = 0;
+  std::uint64_t work_ = 0;
 };
 
 double of_phases(const Score& score, std::span<const std::uint32_t> phases) {
@@ -236,27 +388,90 @@ std::string verdict_text(const Plan& plan) {
   return "";
 }
 
-double lower_bound(const Problem& problem, const Placement& placement) {
-  const PhaseFiles files(problem);
-  PhaseLoad load(problem);
-  double sum = 0;
-  for (std::uint32_t p = 0; p < problem.phases.size(); ++p) {
-    load.begin(problem.phases[p]);
-    std::vector<Item> items;
-    for (const std::uint32_t i : files.of(p)) {
-      const Placed& placed = placement.files[i];
-      if (placed.stripes == 0) continue;
-      items.push_back({.bytes = static_cast<double>(placed.object_bytes.count),
-                       .room = 0,
-                       .count = placed.stripes,
-                       .pool = problem.files[i].pool});
-    }
-    std::vector<std::uint32_t> targets;
+namespace {
+
+// The phase in which exactly those files are written that are read in this one, if these are all that there is in both.
+std::optional<std::uint32_t> written_and_read_alike(const Problem& problem, const PhaseFiles& files, std::uint32_t phase) {
+  const auto read = files.of(phase);
+  if (read.empty()) return std::nullopt;
+  const std::uint32_t written = problem.files[read.front()].phase;
+  if (written == phase || written >= problem.phases.size() || files.of(written).size() != read.size()) return std::nullopt;
+  const bool alike = std::ranges::all_of(read, [&](std::uint32_t i) { return problem.files[i].phase == written; });
+  return alike ? std::optional(written) : std::nullopt;
+}
+
+// What the bounds of phases are made from.
+class Bounds {
+ public:
+  Bounds(const Problem& problem, const Placement& placement)
+      : problem_(problem), placement_(placement), scored_(score(problem, placement)), files_(problem) {
     for (std::uint32_t j = 0; j < problem.table.targets.size(); ++j) {
-      if (problem.table.targets[j].exclusion == placement::Exclusion::none) targets.push_back(j);
+      room_.push_back(problem.table.targets[j].available.count);
+      if (problem.table.targets[j].exclusion == placement::Exclusion::none) targets_.push_back(j);
     }
-    sum += lower_bound(load, items, targets);
+    for (std::uint32_t p = 0; p < problem.phases.size(); ++p) apart_.push_back(bound_of(p, room_));
   }
+
+  const std::vector<double>& apart() const { return apart_; }
+
+  // What the phase, and that in which its very files are written, take longer than the sum of their bounds: they have one
+  // placement, so what the one leaves of its time is all the room that the other has. 0 for other phases.
+  double together(std::uint32_t phase) const {
+    const auto written = written_and_read_alike(problem_, files_, phase);
+    if (!written) return 0;
+    PhaseLoad first(problem_);
+    first.begin(problem_.phases[*written]);
+    const double apart = apart_[*written] + apart_[phase];
+    const double most = scored_.phases[*written] + scored_.phases[phase];
+    double least = most;
+    for (int cell = 0; cell < kCells && apart < most; ++cell) {
+      // The first phase takes from `low` to `high`.
+      const double low = apart_[*written] + (most - apart) * cell / kCells;
+      const double high = apart_[*written] + (most - apart) * (cell + 1) / kCells;
+      std::vector<std::uint64_t> left = room_;
+      for (const std::uint32_t j : targets_) {
+        const double spare = std::max(0.0, high * (1 + 1e-9) * first.speed_of(j) - first.of(j));
+        left[j] = std::min(left[j], static_cast<std::uint64_t>(spare) + 1);
+      }
+      least = std::min(least, low + bound_of(phase, left));
+    }
+    return std::max(0.0, least - apart);
+  }
+
+ private:
+  double bound_of(std::uint32_t phase, std::span<const std::uint64_t> room) const {
+    PhaseLoad load(problem_);
+    load.begin(problem_.phases[phase]);
+    std::vector<Item> items;
+    for (const std::uint32_t i : files_.of(phase)) {
+      const Placed& placed = placement_.files[i];
+      if (placed.stripes == 0) continue;
+      items.push_back({.bytes = static_cast<double>(placed.object_bytes.count), .count = placed.stripes});
+    }
+    return PhaseBound(load, items, targets_, room).value(scored_.phases[phase]);
+  }
+
+  static constexpr int kCells = 32;
+
+  const Problem& problem_;
+  const Placement& placement_;
+  Score scored_;
+  PhaseFiles files_;
+  std::vector<std::uint32_t> targets_;
+  std::vector<std::uint64_t> room_;
+  std::vector<double> apart_;
+};
+
+}  // namespace
+
+std::vector<double> phase_bounds(const Problem& problem, const Placement& placement) {
+  return Bounds(problem, placement).apart();
+}
+
+double lower_bound(const Problem& problem, const Placement& placement) {
+  const Bounds bounds(problem, placement);
+  double sum = std::accumulate(bounds.apart().begin(), bounds.apart().end(), 0.0);
+  for (std::uint32_t p = 0; p < problem.phases.size(); ++p) sum += bounds.together(p);
   return sum;
 }
 

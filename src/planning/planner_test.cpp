@@ -194,6 +194,41 @@ TEST(Planner, FilesThatAreReadTogetherAreSpreadThoughWrittenOneByOne) {
   EXPECT_DOUBLE_EQ(plan->score.phases[4], 100 * kMib);
 }
 
+// Each phase alone could put its large files anywhere: what is read together later decides where.
+TEST(Planner, ReadingTogetherIsEvenedOutAsFarAsWritingGetsNoSlower) {
+  const auto table = machine(2, 4);
+  Rng rng(3);
+  std::vector<File> files;
+  for (std::uint32_t phase = 0; phase < 6; ++phase) {
+    for (std::uint32_t i = 0; i < 20; ++i) {
+      files.push_back(file(8 + rng.below(56), phase));
+      if (i % 2 == 0) files.back().read_phase = 6;
+    }
+  }
+  const Problem problem{.table = table, .files = files, .phases = std::vector<Phase>(7), .speed = {}, .load = {}};
+  const auto plan = make_plan(problem);
+  ASSERT_TRUE(plan);
+  expect_sound(problem, plan->placement);
+  EXPECT_LT(plan->score.seconds, 1.05 * lower_bound(problem, plan->placement));
+}
+
+TEST(Planner, MixedSizesOnSlowServersAreSearched) {
+  model::Cluster cluster{.name = "test"};
+  cluster.servers = {{.name = "a", .bandwidth = BytesPerSecond{2e9}}, {.name = "b", .bandwidth = BytesPerSecond{3e9}}};
+  for (std::uint32_t j = 0; j < 8; ++j) {
+    cluster.osts.push_back(
+        {.index = {j}, .oss = j / 4, .total = Bytes::gib(10), .free = Bytes::gib(10), .available = Bytes::gib(10)});
+  }
+  const auto table = *placement::make_targets(cluster, {});
+  Rng rng(4);
+  std::vector<File> files;
+  for (std::uint32_t i = 0; i < 30; ++i) files.push_back(file(20 + rng.below(100), 0));
+  const Problem problem{.table = table, .files = files, .phases = std::vector<Phase>(1), .speed = {}, .load = {}};
+  const auto plan = make_plan(problem);
+  ASSERT_TRUE(plan);
+  EXPECT_LT(plan->score.seconds, 1.01 * lower_bound(problem, plan->placement));
+}
+
 TEST(Planner, TargetsThatTakeNoObjectsAndFullOnesGetNone) {
   auto table = machine(1, 4);
   table.targets[1].exclusion = placement::Exclusion::inactive;

@@ -122,6 +122,8 @@ class PhaseLoad {
   double speed_of(std::uint32_t target) const { return speed_[target]; }
   double of_server(std::uint32_t server) const { return server_[server]; }
   double speed_of_server(std::uint32_t server) const { return server_speed_[server]; }
+  std::uint32_t server_of(std::uint32_t target) const { return problem_.table.targets[target].server; }
+  std::size_t servers() const { return server_.size(); }
   double time_of_server(std::uint32_t server) const { return server_[server] / server_speed_[server]; }
   bool has_fast_servers() const { return fast_servers_; }  // no server is slower than its targets together
 

@@ -53,7 +53,8 @@ void Clients::add_job(const Scenario& scenario, std::size_t number, std::uint32_
                  .ns_per_byte = ns_per_byte(collective ? job.collective.exchange : machine.client.process_rate),
                  .shared = job.pattern.mode == FileMode::shared,
                  .first_object = objects_.first[number],
-                 .start = job.start};
+                 .start = job.start,
+                 .barrier = job.pattern.barrier && !is_replay(job)};
   if (is_replay(job)) state.shape.replay = &replays_.emplace_back(job);
   const Replay* const replay = state.shape.replay;
   const std::uint32_t ranks = state.shape.writers;
@@ -127,6 +128,18 @@ void Clients::go_on(std::uint32_t number) {
   events_.put(std::max(events_.now(), not_before), EventKind::start, number, 0);
 }
 
+// The end of a step: when the last process is there, all open their next files.
+void Clients::reach_barrier(std::uint32_t number) {
+  JobState& job = jobs_[processes_[number].job];
+  job.waiting.push_back(number);
+  if (job.waiting.size() < job.processes) return;
+  for (const std::uint32_t process : job.waiting) {
+    processes_[process].made_all = false;
+    events_.put(events_.now(), EventKind::start, process, 0);
+  }
+  job.waiting.clear();
+}
+
 // Hands over the piece that is made, and begins the next, for as long as that takes no time.
 void Clients::produce(std::uint32_t number) {
   while (hand_over(number)) {
@@ -137,6 +150,11 @@ void Clients::produce(std::uint32_t number) {
       return;
     }
     if (job.shape.replay != nullptr && process.cursor.at_start_of_turn()) return go_on(number);
+    if (job.barrier && process.cursor.at_start_of_turn()) {
+      // It waits until what it wrote is on the targets: the piece that was just handed over is under way at least.
+      process.made_all = true;
+      return;
+    }
     make_piece(process);
     if (job.ns_per_byte > 0) {
       const Duration made = events_.now() + whole_ns(job.ns_per_byte * process.bytes);
@@ -280,7 +298,9 @@ bool Clients::has_room(const Import& import, std::uint64_t bytes) const {
 void Clients::finish_if_done(std::uint32_t number) {
   const Process& process = processes_[number];
   if (!process.made_all || process.pending > 0) return;
-  if (!process.cursor.done(jobs_[process.job].shape)) return go_on(number);
+  if (!process.cursor.done(jobs_[process.job].shape)) {
+    return jobs_[process.job].barrier ? reach_barrier(number) : go_on(number);
+  }
   listener_.process_finished(process.job);
 }
 

@@ -69,7 +69,7 @@ class Clients {
     std::uint32_t pending = 0;  // requests cached or under way
     std::uint32_t next_blocked = kNone;
     bool read = false;      // what that piece is
-    bool made_all = false;  // all there is, or all of a file that it has to read before it goes on
+    bool made_all = false;  // all there is, or all of a file that must be done before it goes on
   };
 
   // A node's connection to a target. One cache line.
@@ -96,6 +96,8 @@ class Clients {
     bool shared = false;
     std::uint32_t first_object = 0;
     Duration start{};
+    bool barrier = false;
+    std::vector<std::uint32_t> waiting;  // processes at the barrier
   };
 
   struct Deadline {
@@ -107,6 +109,7 @@ class Clients {
   void add_job(const Scenario& scenario, std::size_t number, std::uint32_t& first_node);
   [[nodiscard]] Duration opened(const Process& process, const JobState& job);
   void go_on(std::uint32_t number);
+  void reach_barrier(std::uint32_t number);
   bool hand_over(std::uint32_t number);
   void make_piece(Process& process);
   void find_import(Process& process);

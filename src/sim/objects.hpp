@@ -1,7 +1,8 @@
 // The files of a scenario, placed: which object lies on which target, and where.
 //
-// The placement policies are those that ship (placement/policy.hpp); they see the machine empty, and all files in the order in
-// which their jobs start. Where on a target an object lies is drawn: neighbours there are no neighbours in a job.
+// The placement policies are those that ship (placement/policy.hpp, planning/planner.hpp); they see the machine empty, and all
+// files in the order in which their jobs start, and of a job step after step. Where on a target an object lies is drawn:
+// neighbours there are no neighbours in a job.
 //
 // Thread safety: plain values.
 #pragma once

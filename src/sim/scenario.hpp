@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -39,11 +40,17 @@ struct Background {
   Bytes size = Bytes::mib(1);
 };
 
+// The policy that places by what is written together (planning/planner.hpp): each file of a process is a step of its job.
+inline constexpr std::string_view kByPhases = "phases";
+
+// Every policy that a scenario may name.
+std::vector<std::string_view> placement_names();
+
 struct Scenario {
   std::string name;
   Machine machine;
   std::vector<Job> jobs;
-  std::string placement = "lustre-rr";  // a policy of placement/policy.hpp
+  std::string placement = "lustre-rr";  // a policy of placement/policy.hpp, or kByPhases
   CongestionLaw congestion = FixedCredits{};
   std::vector<Incident> incidents;
   Background background;

@@ -121,6 +121,23 @@ TEST(Simulation, AStripedFileUsesAllItsTargets) {
   EXPECT_NEAR(seconds(result.end), 0.1, 0.01);
 }
 
+// Two processes, one with a target to itself that is ten times as fast: with a barrier it waits for the other after each file.
+TEST(Simulation, ABarrierMakesAllWaitForTheSlowest) {
+  Scenario scenario = small_scenario(2, 8);
+  scenario.machine.servers[0].targets = 2;
+  scenario.jobs[0].pattern.files = 4;
+  scenario.incidents = {{.where = Incident::Where::target, .index = 0, .at = Duration(0), .speed = 0.1}};
+  const auto free = simulate(scenario);
+  scenario.jobs[0].pattern.barrier = true;
+  const auto together = simulate(scenario);
+  ASSERT_TRUE(free && together);
+  EXPECT_EQ(together->bytes, free->bytes);
+  // Each step has a file on the slow target: four of them, one after the other.
+  const double step = 8 * 0.004 / 0.1;
+  EXPECT_GT(std::chrono::duration<double>(together->end).count(), 4 * step);
+  EXPECT_GE(together->end, free->end);
+}
+
 TEST(Simulation, WritersWriteForAll) {
   Scenario scenario = small_scenario(16, 4);
   scenario.machine.servers[0].count = 4;

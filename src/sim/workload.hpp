@@ -28,6 +28,7 @@ struct Pattern {
   Bytes transfer = Bytes::mib(1);
   std::uint64_t segments = 1;
   std::uint32_t files = 1;  // one after the other, each of the size above: a code with several restart files
+  bool barrier = false;     // a process begins its next file when all have finished theirs: the files are the steps of the job
 };
 
 // How the files of a job are laid out. Which targets: the policy of the scenario decides.

@@ -54,6 +54,26 @@ class Case(FolderCase):
         self.assertEqual(result.stdout, "")
 
 
+class Phases(Case):
+    def test_what_is_written_together_is_spread(self):
+        document = self.document("--phases", "-c", TESTBED, "-q", REQUESTS / "four-steps.csv")
+        self.assertEqual([phase["phase"] for phase in document["phases"]], [0, 1, 2, 3])
+        for phase in document["phases"]:
+            self.assertEqual((phase["file_count"], phase["largest_load"]), (21, 40 << 20))
+            self.assertGreater(phase["largest_load_by_default"], phase["largest_load"])
+        self.assertEqual((document["verdict"], document["placed"]), ("faster", True))
+        self.assertTrue(all(len(file["components"][0]["osts"]) == 1 for file in document["files"]))
+
+    def test_the_default_may_be_as_good(self):
+        requests = self.file("equal.csv", "name,bytes\nf.{0..14},12MiB\n")
+        self.assertIn("Lustre's default is as good", self.text("--phases", "-c", TESTBED, "-q", requests))
+
+    def test_mistakes_name_file_and_line(self):
+        requests = self.file("wrong.csv", "name,bytes,phase\na,1MiB,0\nb,1MiB,one\n")
+        self.assert_fails(1, "wrong.csv:3: column phase: found 'one'", "--phases", "-c", TESTBED, "-q", requests)
+        self.assert_fails(2, "--phases", "--phases", "--compare", "-c", TESTBED, "-q", IOR8)
+
+
 class Plan(Case):
     def test_every_file_gets_distinct_osts_and_the_sums_agree(self):
         for policy in POLICIES:
