@@ -110,7 +110,7 @@ const std::array kCases{
              .about = "45 files of unequal sizes, 4 steps",
              .turn =
                  [](const LoopPlace& at, unsigned) {
-                   return alone(steps_of(at, 45, part(at.unit, 8), 4, {"-t", "256K", "--sizes", "lognormal:0.5", "--seed", "3"}));
+                   return alone(steps_of(at, 45, part(at.unit, 4), 4, {"-t", "256K", "--sizes", "lognormal:0.5", "--seed", "3"}));
                  }},
     // ---- Processes, names and applications that change ----
     LoopCase{.name = "more-processes",

@@ -66,15 +66,15 @@ std::optional<RunSaid> run_said(std::string_view talk) {
     const auto count = [&told](const char* key) {
       return told.contains(key) && told[key].is_number_unsigned() ? told[key].get<std::uint64_t>() : 0;
     };
-    said = RunSaid{.mode = text("mode"), .placed = count("placed"), .files = count("files"), .verdict = text("verdict")};
+    const char* const files = told.contains("created") ? "created" : "files";
+    said = RunSaid{.mode = text("mode"), .placed = count("placed"), .files = count(files), .why = text("why")};
   });
   return said;
 }
 
 std::string in_words(const RunSaid& said) {
-  if (said.placed == 0 && !said.verdict.empty()) return said.verdict;
-  if (said.mode == "learn") return "learnt";
-  return said.mode == "place" ? fmt::format("placed {} of {}", said.placed, said.files) : said.mode;
+  if (said.mode == "place") return fmt::format("placed {} of {}", said.placed, said.files);
+  return said.why.empty() ? said.mode : said.why;
 }
 
 std::string words_of(std::string_view talk) {

@@ -27,13 +27,13 @@ double seconds_together(std::span<const std::vector<double>> programs);
 struct RunSaid {
   std::string mode;          // "place", "learn", "plain"
   std::uint64_t placed = 0;  // files
-  std::uint64_t files = 0;
-  std::string verdict;  // why nothing is placed; empty: it gives no reason
+  std::uint64_t files = 0;   // that could have been: those that the run created, without small ones
+  std::string why;           // of the mode: why it places, or does not
 };
 // Nothing: it said nothing.
 std::optional<RunSaid> run_said(std::string_view talk);
 
-// In a few words: "placed 12 of 15"; where it placed nothing its verdict, or "learnt".
+// In a few words: "placed 12 of 15"; of a run that was not to be placed, why.
 std::string in_words(const RunSaid& said);
 std::string words_of(std::string_view talk);  // the same of a run that may have said nothing
 

@@ -32,13 +32,13 @@ TEST(LoopResults, WhatIezSays) {
     return said ? in_words(*said) : "nothing";
   };
   EXPECT_EQ(words(R"(oops
-{"application": "a", "mode": "place", "placed": 12, "files": 15, "verdict": "faster"}
+{"application": "a", "mode": "place", "why": "there is a plan", "placed": 12, "created": 14, "files": 15}
 )"),
-            "placed 12 of 15");
+            "placed 12 of 14");
   EXPECT_EQ(words(R"({"application": "a", "mode": "place", "placed": 0, "files": 15})"), "placed 0 of 15");
-  EXPECT_EQ(words(R"({"application": "a", "mode": "learn", "files": 15, "verdict": "the default is as good"})"),
+  EXPECT_EQ(words(R"({"application": "a", "mode": "learn", "files": 15, "why": "the default is as good"})"),
             "the default is as good");
-  EXPECT_EQ(words(R"({"application": "a", "mode": "learn", "verdict": null})"), "learnt");
+  EXPECT_EQ(words(R"({"application": "a", "mode": "learn", "why": null})"), "learn");
   EXPECT_EQ(words("nothing\n{\"x\": 1}\n"), "nothing");
 }
 

@@ -3,8 +3,8 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
-#include <sys/pidfd.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -76,7 +76,8 @@ Result<Running> start(const Program& program) {
     ::execvpe(arguments[0], arguments, variables);
     ::_exit(kCannotStart);
   }
-  running.ended = input::UniqueFd(::pidfd_open(running.pid, 0));
+  running.ended =
+      input::UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, running.pid, 0)));  // glibc 2.36 does not declare it for C++
   if (running.ended.get() < 0) return fail_errno(errno, "pidfd_open");
   return running;
 }

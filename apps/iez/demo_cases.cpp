@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <string_view>
 
 #include <fmt/format.h>
 
@@ -127,19 +126,16 @@ DemoGain gain_of(const DemoRates& by_default, const DemoRates& by_iez) {
 }
 
 std::string demo_said(const std::vector<std::string>& talks) {
-  constexpr std::string_view kNotPlacing = "not placing: ";
   bench::RunSaid all;
   for (const std::string& talk : talks) {
     const auto said = bench::run_said(talk);
     if (!said) continue;
     all.placed += said->placed;
     all.files += said->files;
-    if (all.verdict.empty()) all.verdict = said->verdict;
+    if (said->mode != "place" && all.why.empty()) all.why = said->why;
   }
   if (all.placed > 0) return fmt::format("placed {} of {}", all.placed, all.files);
-  if (all.verdict.empty()) return "not placed";
-  const std::string_view why = all.verdict;
-  return fmt::format("not placed: {}", why.starts_with(kNotPlacing) ? why.substr(kNotPlacing.size()) : why);
+  return all.why.empty() ? "not placed" : "not placed: " + all.why;
 }
 
 double largest_over_mean(const std::vector<std::uint64_t>& values) {

@@ -103,10 +103,8 @@ TEST(DemoCases, WhatIezSaysOfAllApplications) {
   EXPECT_EQ(demo_said({R"({"application": "a", "mode": "place", "placed": 3, "files": 4})",
                        R"({"application": "b", "mode": "place", "placed": 5, "files": 5})"}),
             "placed 8 of 9");
-  EXPECT_EQ(
-      demo_said(
-          {R"({"application": "a", "mode": "learn", "placed": 0, "files": 4, "verdict": "not placing: the default is as good"})"}),
-      "not placed: the default is as good");
+  EXPECT_EQ(demo_said({R"({"application": "a", "mode": "learn", "placed": 0, "files": 4, "why": "the default is as good"})"}),
+            "not placed: the default is as good");
   EXPECT_EQ(demo_said({R"({"application": "a", "mode": "place", "placed": 0, "files": 4})", "nothing"}), "not placed");
 }
 
