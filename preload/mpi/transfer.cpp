@@ -305,6 +305,8 @@ Done transfer(const MpiFunctions& mpi, OpenFile& open, const Call& given) {
   if (open.log) return transfer_in_log(mpi, open, given, given.collective ? Together::ended : Together::alone);
   if (!fits(open, given) || !is_served(open)) return done;
   if (open.worker) open.worker->drain([&open] { open.team->poke(); });
+  collective::Engine& engine = open.session->engine();
+  if (given.where != Where::ordered && engine.passes()) return done;
   Call call = given;
   Order order;
   if (call.where == Where::ordered) {
@@ -314,8 +316,9 @@ Done transfer(const MpiFunctions& mpi, OpenFile& open, const Call& given) {
   Prepared prepared;
   prepare(mpi, open, call, prepared);
   prepared.part.must_collect = call.count > INT_MAX || call.where == Where::ordered;
-  collective::Engine& engine = open.session->engine();
+  prepared.part.timed = call.ends;
   const Outcome outcome = call.write ? engine.write(prepared.part) : engine.read(prepared.part);
+  if (outcome.verdict == Verdict::passed) return done;
   done.served = true;
   if (outcome.verdict == Verdict::independent) {
     by_itself(mpi, open, call, prepared, done);
@@ -331,6 +334,10 @@ Done transfer(const MpiFunctions& mpi, OpenFile& open, const Call& given) {
   return done;
 }
 
+void passed_through(OpenFile& open) {
+  if (open.session) open.session->engine().passed_through();
+}
+
 bool start_transfer(const MpiFunctions& mpi, const std::shared_ptr<OpenFile>& open, const Call& call, MPI_Request* request) {
   if (open->log && allows(*open, call)) {
     const Done done = transfer_in_log(mpi, *open, call, call.collective ? Together::started : Together::alone);
@@ -338,7 +345,7 @@ bool start_transfer(const MpiFunctions& mpi, const std::shared_ptr<OpenFile>& op
   }
   if (!call.collective) return false;
   // A session cannot begin here: that would be waiting for the others.
-  if (!fits(*open, call) || !open->session || open->team->nodes().size() > 1 || !Pending::possible()) return false;
+  if (!fits(*open, call) || !open->session || !open->session->engine().is_ready() || open->team->nodes().size() > 1 || !Pending::possible()) return false;
   auto prepared = std::make_shared<Prepared>();
   prepare(mpi, *open, call, *prepared);
   prepared->part.must_collect = true;

@@ -147,10 +147,10 @@ TEST(Choices, SizeAndInterleavingSayWhatIsDone) {
   const FileLayout layout = striped(kMib, 4);
   EXPECT_EQ(choose_way({}, layout, pieces_of(kMib - 1, false)), (Path{Way::collect, Because::short_pieces}));
   EXPECT_EQ(choose_way({}, layout, pieces_of(kMib - 1, true)), (Path{Way::collect, Because::short_pieces}));
-  EXPECT_EQ(choose_way({}, layout, pieces_of(kMib, false)), (Path{Way::independent, Because::long_pieces}));
+  EXPECT_EQ(choose_way({}, layout, pieces_of(kMib, false)), (Path{Way::pass, Because::long_pieces}));
   EXPECT_EQ(choose_way({}, layout, pieces_of(kMib, true)), (Path{Way::collect, Because::interleaved}));
-  EXPECT_EQ(choose_way({}, layout, pieces_of(4 * kMib, true)), (Path{Way::independent, Because::long_pieces}));
-  EXPECT_EQ(choose_way({}, imagined_layout(kMib, 4), pieces_of(kMib, true)), (Path{Way::independent, Because::long_pieces}));
+  EXPECT_EQ(choose_way({}, layout, pieces_of(4 * kMib, true)), (Path{Way::pass, Because::long_pieces}));
+  EXPECT_EQ(choose_way({}, imagined_layout(kMib, 4), pieces_of(kMib, true)), (Path{Way::pass, Because::long_pieces}));
   EXPECT_EQ(choose_way({}, imagined_layout(kMib, 4), pieces_of(1024, true)), (Path{Way::collect, Because::short_pieces}));
   Requests one = pieces_of(1024, false);
   one.ranks_with_data = 1;
