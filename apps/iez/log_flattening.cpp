@@ -103,8 +103,8 @@ Result<LogSurvey> survey_for(int folder, int file, const LogPaths& paths, bool f
   if (::fstat(file, &about) != 0) return fail_errno(errno, paths.file);
   if (!S_ISREG(about.st_mode)) return fail(Errc::unsupported, fmt::format("{}: is no regular file", paths.file));
   LogSurvey sums;
-  if (const Problem problem = rank_log::survey_log(folder, about.st_ino, sums)) return std::unexpected(error_of(problem, paths));
-  if (sums.other_inodes > 0 && !force) {
+  if (const Problem problem = rank_log::survey_log(folder, rank_log::stamp_of(file), sums)) return std::unexpected(error_of(problem, paths));
+  if (sums.other_files > 0 && !force) {
     return fail(
         Errc::exists,
         fmt::format("{}: the log is of another file, which had this name; remove {}, or give --force to bring it into this one",

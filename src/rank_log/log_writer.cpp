@@ -127,12 +127,14 @@ int LogWriter::start_fresh(const WriterOptions& options) {
   Header header{.magic = kMagic,
                 .byte_order = kByteOrder,
                 .version = kVersion,
+                .minor_version = kMinorVersion,
                 .header_size = sizeof(Header),
                 .record_size = sizeof(Record),
                 .rank = rank_,
                 .ranks = options.ranks,
                 .created_ns = options.now_ns,
-                .file_inode = options.file_inode};
+                .file_inode = options.file.inode,
+                .file_born_ns = options.file.born_ns};
   header.checksum = header_checksum(header);
   std::size_t done = 0;
   const int error = write_at(index_.get(), &header, sizeof(header), 0, done);
@@ -145,7 +147,7 @@ int LogWriter::resume(std::uint64_t index_size, const WriterOptions& options) {
   if (const int error = find_end(index_.get(), rank_, index_size, end)) return error;
   if (end.fault == HeaderFault::unfinished) return start_fresh(options);
   if (end.fault != HeaderFault::none) return EBADMSG;
-  if (options.file_inode != 0 && end.header.file_inode != 0 && options.file_inode != end.header.file_inode) return ESTALE;
+  if (!may_be_same(options.file, {.inode = end.header.file_inode, .born_ns = end.header.file_born_ns})) return ESTALE;
   records_ = end.records;
   sequence_ = end.sequence;
   log_end_ = end.log_end;

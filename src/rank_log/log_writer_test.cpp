@@ -226,12 +226,13 @@ TEST(LogWriter, ALogOfAnotherFileOrFormatIsLeftAlone) {
   const LogFolder folder;
   {
     LogWriter writer;
-    ASSERT_EQ(writer.open(folder.log().c_str(), 0, {.file_inode = 11}), 0);
+    ASSERT_EQ(writer.open(folder.log().c_str(), 0, {.file = {.inode = 11, .born_ns = 500}}), 0);
     write_ok(writer, 1, {{.offset = 0, .block = 1}}, "x");
   }
   LogWriter writer;
-  EXPECT_EQ(writer.open(folder.log().c_str(), 0, {.file_inode = 12}), ESTALE);
-  EXPECT_EQ(writer.open(folder.log().c_str(), 0, {.file_inode = 0}), 0) << "not known";
+  EXPECT_EQ(writer.open(folder.log().c_str(), 0, {.file = {.inode = 12, .born_ns = 500}}), ESTALE);
+  EXPECT_EQ(writer.open(folder.log().c_str(), 0, {.file = {.inode = 11, .born_ns = 501}}), ESTALE) << "an inode that is used again";
+  EXPECT_EQ(writer.open(folder.log().c_str(), 0, {.file = {.inode = 11}}), 0) << "not known";
   EXPECT_EQ(writer.close(), 0);
   std::string bytes = content(folder.index(0));
   bytes[0] = 'X';

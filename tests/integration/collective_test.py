@@ -184,6 +184,16 @@ class Oracle(Case):
             with self.subTest(ranks=ranks):
                 self.oracle("openmpi", ranks, rounds, kinds, seed=seed, with_library=True, hints="iez_mode=collective")
 
+    def test_switching(self):
+        """From collecting to the MPI's own way and back, every few calls, with calls that nobody asks about: no byte is lost, nobody waits."""
+        for flavour, io in variants():
+            if library(flavour):
+                for every, nodes in ((1, ""), (3, ""), (4, ";iez_ranks_per_node=2")):
+                    with self.subTest(flavour=flavour, io=io, every=every, nodes=nodes):
+                        ranks = 4 if flavour == "openmpi" else 2
+                        self.oracle(flavour, ranks, 40 if LONG else 6, RIGHT[flavour, io], seed=60 + every, io=io, with_library=True,
+                                    hints=f"iez_switch_every={every}{nodes}")
+
     def test_threads(self):
         """Two threads of each process at a time, on files of their own."""
         self.require_service("openmpi")
