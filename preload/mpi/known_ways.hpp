@@ -1,5 +1,5 @@
-// What this process knows of the two ways of collective calls (collective/contest.hpp), file system by file system: a program that
-// makes a file for each step tries them on the first files, not on each.
+// What this process knows of the two ways of collective calls (collective/contest.hpp), file system by file system: a program
+// that makes a file for each step tries them on the first files, not on each.
 //
 // Only what the first rank of a file knows is used, and told to the others; so it does not matter who else knows what.
 //

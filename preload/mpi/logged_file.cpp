@@ -60,16 +60,15 @@ std::string log_folder(const std::string& path) { return path + rank_log::kFolde
 std::shared_ptr<LoggedFile> LoggedFile::begin(const TeamComm& team, const std::string& path) {
   std::shared_ptr<LoggedFile> log(new LoggedFile);
   const std::string folder = log_folder(path);
-  struct stat about{};
+  struct stat about {};
   (void)log->file_.reset(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));  // there was none
   int error = (log->file_ ? ::fstat(log->file_.get(), &about) : ::stat(path.c_str(), &about)) == 0 ? 0 : errno;
   if (error == 0 && !S_ISREG(about.st_mode)) error = ENOTSUP;
   log->stamp_ = log->file_ ? rank_log::stamp_of(log->file_.get()) : rank_log::FileStamp{.inode = about.st_ino};
   log->device_ = about.st_dev;
   if (error == 0) {
-    error =
-        log->writer_.open(folder.c_str(), team.rank(),
-                          {.ranks = team.size(), .file = log->stamp_, .now_ns = now_ns(), .mode = about.st_mode & 0666U});
+    error = log->writer_.open(folder.c_str(), team.rank(),
+                              {.ranks = team.size(), .file = log->stamp_, .now_ns = now_ns(), .mode = about.st_mode & 0666U});
   }
   if (error == 0) error = rank_log::open_folder(folder.c_str(), log->folder_);
   if (team.largest(error) != 0) return nullptr;
@@ -78,7 +77,7 @@ std::shared_ptr<LoggedFile> LoggedFile::begin(const TeamComm& team, const std::s
 
 bool LoggedFile::is_of(const std::string& path) {
   const std::lock_guard lock(mutex_);
-  struct stat about{};
+  struct stat about {};
   return !over_ && ::stat(path.c_str(), &about) == 0 && about.st_ino == stamp_.inode && about.st_dev == device_;
 }
 

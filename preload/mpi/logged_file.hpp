@@ -4,14 +4,13 @@
 // Each collective write, sync and new size takes the next sequence, the same on all ranks, since all of them make the same calls;
 // of writes that overlap, the later sequence wins.
 //
-// A program may open a file once more while it is logged, each rank by itself for instance, as PnetCDF does for independent access.
-// What is written and read that way goes through the same log, in the sequence that is under way.
+// A program may open a file once more while it is logged, each rank by itself for instance, as PnetCDF does for independent
+// access. What is written and read that way goes through the same log, in the sequence that is under way.
 //
 // Reading is right, not fast: after a write the indexes of all ranks are read again.
 //
-// Thread safety: write(), read(), size(), put_size(), is_of(), is_over() and look_again() may be called by any thread; the rest is
-// collective, one call at a time.
-// Errors are errno values, 0 is success. Units: bytes.
+// Thread safety: write(), read(), size(), put_size(), is_of(), is_over() and look_again() may be called by any thread; the rest
+// is collective, one call at a time. Errors are errno values, 0 is success. Units: bytes.
 #pragma once
 
 #include <cstdint>

@@ -360,7 +360,9 @@ bool start_transfer(const MpiFunctions& mpi, const std::shared_ptr<OpenFile>& op
   }
   if (!call.collective) return false;
   // A session cannot begin here: that would be waiting for the others.
-  if (!fits(*open, call) || !open->session || !open->session->engine().is_ready() || open->team->nodes().size() > 1 || !Pending::possible()) return false;
+  if (!fits(*open, call) || !open->session || !open->session->engine().is_ready() || open->team->nodes().size() > 1 ||
+      !Pending::possible())
+    return false;
   auto prepared = std::make_shared<Prepared>();
   prepare(mpi, *open, call, *prepared);
   prepared->part.must_collect = true;

@@ -11,9 +11,9 @@
 // that has several. There are two buffers for a window, so that one is filled while the other is written; together they stay
 // within cb_buffer_size. None is smaller than 4 KiB.
 //
-// Collecting. By request size, interleaved or not: pieces shorter than a stripe are collected, larger ones are left to the MPI. On
-// Lustre, interleaved pieces are collected up to four stripes: writers that alternate in a stripe's object take its lock from each
-// other. That is where calls begin; which way is kept is found out by trial, where the program said nothing (contest.hpp).
+// Collecting. By request size, interleaved or not: pieces shorter than a stripe are collected, larger ones are left to the MPI.
+// On Lustre, interleaved pieces are collected up to four stripes: writers that alternate in a stripe's object take its lock from
+// each other. That is where calls begin; which way is kept is found out by trial, where the program said nothing (contest.hpp).
 //
 // Compiled into preload libraries, too. Thread safety: pure functions.
 #pragma once

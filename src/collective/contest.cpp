@@ -67,11 +67,12 @@ Way Contest::settled(const CallKind& kind) const {
 }
 
 std::uint32_t Contest::unasked(const CallKind& kind) const {
+  const std::optional<CallKind>& last = last_[kind.write ? 1 : 0];
+  if (last && *last != kind) return 0;
   const Standing* const one = find(kind);
-  if (one == nullptr || one->kept != Way::pass || last_ != kind) return 0;
-  const std::uint32_t most = std::min(one->lease * 2 + 1, kMostUnasked);
-  if (one->aside) return most;
-  return one->rest > 0 ? std::min(most, one->rest - 1) : 0;
+  const std::uint32_t most = std::min(std::max(one == nullptr ? 0 : one->lease, 1U) * 2 + 1, kMostUnasked);
+  if (one == nullptr || one->aside) return most;
+  return one->kept == Way::pass && one->rest > 0 ? std::min(most, one->rest - 1) : 0;
 }
 
 void Contest::begin(const CallKind& kind, Way way, std::uint32_t unasked) {
@@ -79,7 +80,7 @@ void Contest::begin(const CallKind& kind, Way way, std::uint32_t unasked) {
   if (one.aside) one = {.kind = kind};  // nothing was learnt of it
   one.used = ++calls_;
   one.lease = unasked;
-  last_ = kind;
+  last_[kind.write ? 1 : 0] = kind;
   if (!one.kept) {
     ++one.trial;
   } else if (way == *one.kept) {
@@ -95,7 +96,7 @@ void Contest::step_aside(const CallKind& kind, std::uint32_t unasked) {
   one.aside = true;
   one.kept = Way::pass;
   one.lease = unasked;
-  last_ = kind;
+  last_[kind.write ? 1 : 0] = kind;
 }
 
 void Contest::keep(Standing& one, Way way) {

@@ -1,27 +1,27 @@
 // Which way of a collective call is faster, collecting or the MPI's own: learnt from the times of the first calls.
 //
-// Problem. A call can be collected (engine.hpp) or be left to the MPI. Which is faster depends on the file system, on the MPI, on how
-// the data lie and on what else goes on; no rule knows all of it. Both ways are right, so that one may go over to the other at any
-// call. What is wanted: after a few calls only the faster way, little loss until then, and no rank that decides otherwise than the
-// others.
+// Problem. A call can be collected (engine.hpp) or be left to the MPI. Which is faster depends on the file system, on the MPI, on
+// how the data lie and on what else goes on; no rule knows all of it. Both ways are right, so that one may go over to the other
+// at any call. What is wanted: after a few calls only the faster way, little loss until then, and no rank that decides otherwise
+// than the others.
 //
-// Notation. A kind k of calls is: read or write, interleaved or not, and the logarithms of its shortest piece and of the bytes of all
-// ranks. For k and a way w, c(k, w) is the lower median of the latest five costs of calls that went that way: nanoseconds of the
-// slowest rank, from when all had arrived, for each KiB. A call that was held up is slower than it should be, none is faster.
+// Notation. A kind k of calls is: read or write, interleaved or not, and the logarithms of its shortest piece and of the bytes of
+// all ranks. For k and a way w, c(k, w) is the lower median of the latest five costs of calls that went that way: nanoseconds of
+// the slowest rank, from when all had arrived, for each KiB. A call that was held up is slower than it should be, none is faster.
 //
-// Algorithm, for each kind. Trial calls go C M M C C M (C: collected, M: the MPI's), so that what only the first calls cost is borne by
-// both. The trial ends, and the slower way is dropped, when the other one is 4 times as fast after one call of each, 1.5 times after
-// two, or at all after three; collecting has to be faster by 3 %, since a call that is left to the MPI need not even be asked about.
-// The dropped way is tried once more after kPause calls, and after more the slower it is, so that this costs no more than about 1/64
-// of the time; each time that it loses again, the pause doubles. If it wins, there is a new trial; also when the way that was kept
-// has become 1.25 times as slow as the other one had been.
+// Algorithm, for each kind. Trial calls go C M M C C M (C: collected, M: the MPI's), so that what only the first calls cost is
+// borne by both. The trial ends, and the slower way is dropped, when the other one is 4 times as fast after one call of each, 1.5
+// times after two, or at all after three; collecting has to be faster by 3 %, since a call that is left to the MPI need not even
+// be asked about. The dropped way is tried once more after kPause calls, and after more the slower it is, so that this costs no
+// more than about 1/64 of the time; each time that it loses again, the pause doubles. If it wins, there is a new trial; also when
+// the way that was kept has become 1.25 times as slow as the other one had been.
 //
-// Not to ask. While a kind is left to the MPI, calls need not meet to find that out: `unasked` of them follow each that did meet, 1,
-// 3, 7, ... up to 63, as long as only this kind is seen. All ranks count calls, so all stop asking and begin again at the same call.
-// What is asked for meanwhile is not known; it is done by the MPI, which is always right.
+// Not to ask. While a kind is left to the MPI, calls need not meet to find that out: `unasked` of them follow each that did meet,
+// 3, 7, 15, ... up to 63, as long as no other kind of reads, or of writes, is seen. All ranks count calls, so all stop asking and
+// begin again at the same call. What is asked for meanwhile is not known; it is done by the MPI, which is always right.
 //
-// Loss. Of n calls that are better left to the MPI, at most 3 (1 where collecting is 4 times as slow) are collected, and about n/64 of
-// the time goes into trying again. What is forgotten: a kind beyond the latest kKinds.
+// Loss. Of n calls that are better left to the MPI, at most 3 (1 where collecting is 4 times as slow) are collected, and about
+// n/64 of the time goes into trying again. What is forgotten: a kind beyond the latest kKinds.
 //
 // Determinism. Whole numbers, and no clock: ranks that begin with the same contest and hear the same numbers decide alike.
 //
@@ -71,21 +71,21 @@ class Contest {
     CallKind kind;
     Costs collected;
     Costs passed;
-    std::uint32_t trial = 0;   // calls of the trial that have begun
-    std::uint32_t rest = 0;    // calls until the dropped way is tried again
-    std::uint32_t pause = 0;   // the last such distance
-    std::uint32_t lease = 0;   // calls that went unasked after the last one that was asked
-    std::uint32_t dropped = 0; // how often a way was dropped for the other one
-    std::uint64_t used = 0;    // when, in calls of all kinds
-    bool aside = false;        // left to the MPI without a trial
-    std::optional<Way> kept;   // none: on trial
+    std::uint32_t trial = 0;    // calls of the trial that have begun
+    std::uint32_t rest = 0;     // calls until the dropped way is tried again
+    std::uint32_t pause = 0;    // the last such distance
+    std::uint32_t lease = 0;    // calls that went unasked after the last one that was asked
+    std::uint32_t dropped = 0;  // how often a way was dropped for the other one
+    std::uint64_t used = 0;     // when, in calls of all kinds
+    bool aside = false;         // left to the MPI without a trial
+    std::optional<Way> kept;    // none: on trial
   };
 
   // How a call of this kind should go: Way::collect or Way::pass.
   Way next(const CallKind& kind) const;
   // The same for a call whose time cannot be taken: never a trial.
   Way settled(const CallKind& kind) const;
-  // How many calls after this one go to the MPI without being asked about, if this one goes there.
+  // If this one goes to the MPI: how many calls after it go there, too, without being asked about.
   std::uint32_t unasked(const CallKind& kind) const;
 
   // A call goes that way, and so many after it. All ranks tell it of all calls.
@@ -106,7 +106,7 @@ class Contest {
   std::array<Standing, kKinds> standings_{};
   std::uint32_t count_ = 0;
   std::uint64_t calls_ = 0;
-  CallKind last_;  // that was asked about
+  std::array<std::optional<CallKind>, 2> last_;  // of reads and of writes, that was asked about
 };
 
 }  // namespace iez::collective

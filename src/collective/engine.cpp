@@ -17,11 +17,11 @@ namespace {
 constexpr std::int64_t kEnd = std::numeric_limits<std::int64_t>::max();
 constexpr std::uint32_t kDistrust = 64;
 
-constexpr std::array kFields{
-    &Counters::calls,   &Counters::writes,   &Counters::reads,   &Counters::independent, &Counters::aside,
-    &Counters::compared, &Counters::unasked, &Counters::guessed, &Counters::portions,    &Counters::written,
-    &Counters::bytes,   &Counters::shared,   &Counters::sent,    &Counters::transfers,   &Counters::transferred,
-    &Counters::whole,   &Counters::copy_ns,  &Counters::wait_ns, &Counters::send_ns,     &Counters::file_ns};
+constexpr std::array kFields{&Counters::calls,    &Counters::writes,    &Counters::reads,       &Counters::independent,
+                             &Counters::aside,    &Counters::compared,  &Counters::unasked,     &Counters::guessed,
+                             &Counters::portions, &Counters::written,   &Counters::bytes,       &Counters::shared,
+                             &Counters::sent,     &Counters::transfers, &Counters::transferred, &Counters::whole,
+                             &Counters::copy_ns,  &Counters::wait_ns,   &Counters::send_ns,     &Counters::file_ns};
 static_assert(sizeof(Counters) == kFields.size() * sizeof(std::uint64_t));
 
 FileRange range_of(const Part& part) {
@@ -269,7 +269,8 @@ void Engine::arrive() {
   join_nodes();
 }
 
-// Of the ranks of this node, all of which have posted what they ask for. `right`: all who have data guessed, and all guessed right.
+// Of the ranks of this node, all of which have posted what they ask for. `right`: all who have data guessed, and all guessed
+// right.
 Asked Engine::sum_up(bool& right) const {
   Asked asked{.begin = kEnd, .end = 0, .granule = 0};
   bool all_guesses = true;

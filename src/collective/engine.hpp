@@ -8,10 +8,11 @@
 // they asked for then, moved as far as its own part has moved), fills the first portion by that guess and arrives. Who comes last
 // looks whether all guessed right. If not, the windows are taken back and nothing is lost but time.
 //
-// Not every call is better collected. What is said of choices.hpp decides where calls begin; where the program left it open, the times
-// of calls do (contest.hpp): each rank tells at its next arrival how long the last call took it, and the largest number counts. So all
-// ranks go over to the other way at the same call. A call that is passed is done by the MPI, whose own time is then taken. Windows are
-// made, and the file is opened by aggregators, when the first call is collected; until then there is next to nothing to pay for.
+// Not every call is better collected. What is said of choices.hpp decides where calls begin; where the program left it open, the
+// times of calls do (contest.hpp): each rank tells at its next arrival how long the last call took it, and the largest number
+// counts. So all ranks go over to the other way at the same call. A call that is passed is done by the MPI, whose own time is
+// then taken. Windows are made, and the file is opened by aggregators, when the first call is collected; until then there is next
+// to nothing to pay for.
 //
 // An aggregator that fails stops writing and goes on serving; at the end all ranks know what failed, and each how many of its
 // bytes are in the file.
@@ -61,8 +62,8 @@ struct EngineOptions {
   const FileLayout* layout = nullptr;
   // What is known of both ways, which learns of each call; null: the MPI's own is never tried.
   Contest* contest = nullptr;
-  // Gives this rank what it reads and writes the file by, before the first call that is collected; an errno if it cannot, and then
-  // nothing is collected at all. Null: it has been given already.
+  // Gives this rank what it reads and writes the file by, before the first call that is collected; an errno if it cannot, and
+  // then nothing is collected at all. Null: it has been given already.
   std::function<int(Storage*&)> open_file{};
   std::int64_t alignment = 4096;  // divides the bounds of all chunks
   bool fill_holes = false;        // hint ds_in_coll: a window with holes is read, changed and written as a whole
@@ -240,13 +241,13 @@ class Engine {
   std::uint32_t distrust_ = 0;  // calls to go without a guess, after a wrong one
 
   // Of the two ways. The same on all ranks, but for what this one has spent.
-  bool ready_ = false;          // windows are there, and the file is open
-  bool unable_ = false;         // and never will be
-  std::uint32_t free_ = 0;      // calls to go to the MPI without asking
-  std::uint64_t seen_ = 0;      // calls so far
-  std::optional<Timed> timed_;  // the last call, if its time is wanted
-  bool passing_ = false;        // the MPI is at it
-  std::uint64_t before_ns_ = 0; // of this rank, before it arrived at the call
+  bool ready_ = false;           // windows are there, and the file is open
+  bool unable_ = false;          // and never will be
+  std::uint32_t free_ = 0;       // calls to go to the MPI without asking
+  std::uint64_t seen_ = 0;       // calls so far
+  std::optional<Timed> timed_;   // the last call, if its time is wanted
+  bool passing_ = false;         // the MPI is at it
+  std::uint64_t before_ns_ = 0;  // of this rank, before it arrived at the call
   std::uint64_t spent_ns_ = 0;
 
   // The call that is under way.

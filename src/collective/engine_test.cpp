@@ -366,7 +366,8 @@ int play_rank(const Stage& stage, std::vector<std::array<int, 2>>& pairs, std::u
       engine.agree(0);
     } else {
       outcome = step.write ? engine.write(part) : engine.read(part);
-      if (outcome.verdict == Verdict::passed || outcome.verdict == Verdict::independent) outcome = by_itself(fd, part, step.write);
+      if (outcome.verdict == Verdict::passed || outcome.verdict == Verdict::independent)
+        outcome = by_itself(fd, part, step.write);
       engine.passed_through();
     }
     if (stage.trouble.limit >= 0) {

@@ -71,11 +71,11 @@ struct Asked {
   bool interleaved = false;     // one's bytes begin before those of a lower rank end
   Verdict verdict = Verdict::fresh;
   std::int32_t refusal = 0;
-  bool spoilt = false;  // windows hold what somebody put into them by a wrong belief
-  bool aside = false;           // passed, and that needed no trial
-  bool compared = false;        // its way is one of two that are compared by their times
-  std::uint32_t unasked = 0;    // passed: so many calls more go to the MPI without being asked about
-  std::uint64_t spent_ns = 0;   // by the slowest rank, in the last call whose time is wanted
+  bool spoilt = false;         // windows hold what somebody put into them by a wrong belief
+  bool aside = false;          // passed, and that needed no trial
+  bool compared = false;       // its way is one of two that are compared by their times
+  std::uint32_t unasked = 0;   // passed: so many calls more go to the MPI without being asked about
+  std::uint64_t spent_ns = 0;  // by the slowest rank, in the last call whose time is wanted
 };
 
 // How far an aggregator came that failed.

@@ -37,11 +37,11 @@ struct Header {
   std::uint32_t header_size;
   std::uint32_t record_size;
   std::uint32_t rank;
-  std::uint32_t ranks;       // of the program; 0: not known
-  std::int64_t created_ns;   // since 1970; 0: not known
-  std::uint64_t file_inode;  // of FILE; 0: not known
+  std::uint32_t ranks;        // of the program; 0: not known
+  std::int64_t created_ns;    // since 1970; 0: not known
+  std::uint64_t file_inode;   // of FILE; 0: not known
   std::int64_t file_born_ns;  // when FILE was made, since 1970; 0: not known, as in minor version 0
-  std::uint64_t checksum;  // header_checksum()
+  std::uint64_t checksum;     // header_checksum()
 };
 static_assert(sizeof(Header) == 64 && offsetof(Header, byte_order) == 8 && offsetof(Header, version) == 12 &&
               offsetof(Header, header_size) == 16 && offsetof(Header, rank) == 24 && offsetof(Header, created_ns) == 32 &&
