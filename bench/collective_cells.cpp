@@ -21,6 +21,7 @@ constexpr double kNeverSlower = 0.97;
 constexpr unsigned kClients = 4;
 constexpr unsigned kServers = 3;
 constexpr unsigned kOstsOfServer = 5;
+constexpr const char* kRate = "12MB/s";  // so that OSTs decide, and not processors
 
 struct Scale {
   unsigned rounds = 5;
@@ -173,7 +174,7 @@ Result<std::vector<Figure>> measure_cells(const Settings& settings, const Collec
   auto lab = RunningLab::up(
       settings.program, folder,
       {"--oss", std::to_string(kServers), "--osts", std::to_string(kOstsOfServer), "--clients", std::to_string(kClients),
-       "--stripe-count", std::to_string(kServers * kOstsOfServer), "--stripe-size", "1M", "--ost-size", "1G"});
+       "--stripe-count", std::to_string(kServers * kOstsOfServer), "--stripe-size", "1M", "--ost-size", "1G", "--rate", kRate});
   if (!lab) {
     cells.missing(lab.error().message);
   } else {

@@ -143,6 +143,21 @@ TEST(Choices, HintsSayWhatIsDone) {
   EXPECT_EQ(choose_way({.big_request = 128 * kMib}, layout, large), (Path{Way::collect, Because::short_pieces}));
 }
 
+TEST(Choices, WhatTheProgramSaysIsNotCompared) {
+  const FileLayout layout = striped(kMib, 4);
+  const auto compared = [&layout](const Hints& hints, const Requests& requests) {
+    return may_compare(hints, choose_way(hints, layout, requests));
+  };
+  const Requests small = pieces_of(1024, true);
+  EXPECT_TRUE(compared({}, small));
+  EXPECT_TRUE(compared({}, pieces_of(kMib, true))) << "interleaved";
+  EXPECT_FALSE(compared({}, pieces_of(kMib, false))) << "long";
+  EXPECT_FALSE(compared({.mode = Mode::collective}, small));
+  EXPECT_FALSE(compared({.mode = Mode::independent}, small));
+  EXPECT_FALSE(compared({.collect_writes = Switch::enable}, small));
+  EXPECT_FALSE(compared({.big_request = 4096}, small));
+}
+
 TEST(Choices, SizeAndInterleavingSayWhatIsDone) {
   const FileLayout layout = striped(kMib, 4);
   EXPECT_EQ(choose_way({}, layout, pieces_of(kMib - 1, false)), (Path{Way::collect, Because::short_pieces}));

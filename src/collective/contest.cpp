@@ -115,10 +115,9 @@ void Contest::judge(Standing& one) {
   if (calls == 0) return;
   const std::uint64_t collected = one.collected.median();
   const std::uint64_t passed = one.passed.median();
-  const std::uint64_t clear = calls == 1 ? 400 : calls == 2 ? 150 : 103;
-  if (exceeds(passed, collected, clear)) {
+  if (exceeds(passed, collected, calls == 1 ? 400 : calls == 2 ? 150 : 103)) {
     keep(one, Way::collect);
-  } else if (calls >= 3 || exceeds(collected, passed, clear)) {
+  } else if (calls >= 3 || exceeds(collected, passed, calls == 1 ? 200 : 115)) {
     keep(one, Way::pass);
   }
 }
@@ -135,7 +134,7 @@ void Contest::took(const CallKind& kind, Way way, std::int64_t bytes, std::uint6
   if (!one.kept) return judge(one);
   const auto again = [&one] { one = {.kind = one.kind, .dropped = one.dropped, .used = one.used}; };
   if (way == *one.kept) {
-    if (others.count > 0 && exceeds(mine.median(), others.median(), 125)) again();
+    if (others.count > 0 && exceeds(mine.median(), others.median(), 150)) again();
   } else if (exceeds(others.median(), cost, 100)) {
     again();
   } else {

@@ -70,6 +70,16 @@ TEST(Contest, AWayThatIsMuchSlowerIsTriedOnce) {
   EXPECT_EQ(other.collects(), 59);
 }
 
+// A program must not lose: where it is not clear, the MPI's way is kept sooner than ours.
+TEST(Contest, CollectingIsDroppedSooner) {
+  History history;
+  for (int i = 0; i < 60; ++i) history.call(kSmall, 250, 100);
+  EXPECT_EQ(history.collects(), 1);
+  History other;
+  for (int i = 0; i < 60; ++i) other.call(kSmall, 120, 100);
+  EXPECT_EQ(other.collects(), 2);
+}
+
 // Nothing has to be asked about then.
 TEST(Contest, OfEqualWaysItIsTheMpis) {
   History run;

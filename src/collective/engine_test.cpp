@@ -52,7 +52,8 @@ struct Scene {
   WindowOptions windows;
   bool fill_holes = false;
   Hints hints{.mode = Mode::collective};
-  bool compares = false;  // by their times, if hints leave it open
+  bool compares = false;     // by their times, if hints leave it open
+  bool cannot_open = false;  // the file, by one rank
   std::vector<Step> steps;
 };
 
@@ -330,6 +331,7 @@ int play_rank(const Stage& stage, std::vector<std::array<int, 2>>& pairs, std::u
                 {.hints = &scene.hints,
                  .layout = &scene.layout,
                  .contest = scene.compares ? &contest : nullptr,
+                 .open_file = [&scene, rank](Storage*&) { return scene.cannot_open && rank == 0 ? EACCES : 0; },
                  .alignment = windows.alignment(),
                  .fill_holes = scene.fill_holes});
   for (std::size_t number = 0; number < scene.steps.size(); ++number) {
@@ -369,6 +371,7 @@ int play_rank(const Stage& stage, std::vector<std::array<int, 2>>& pairs, std::u
       if (outcome.verdict == Verdict::passed || outcome.verdict == Verdict::independent)
         outcome = by_itself(fd, part, step.write);
       engine.passed_through();
+      if (scene.cannot_open && engine.is_ready()) return 6;
     }
     if (stage.trouble.limit >= 0) {
       std::int64_t reached = 0;
@@ -464,6 +467,17 @@ TEST_F(EngineTest, FilesAreAsIfEveryRankHadWrittenByItself) {
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     std::filesystem::remove(file());
     const std::string problem = play(random_scene(seed));
+    ASSERT_EQ(problem, "") << "seed " << seed;
+  }
+}
+
+// One rank cannot open the file a second time: nothing is collected, nobody waits, and every byte is there.
+TEST_F(EngineTest, WhereTheFileCannotBeOpenedCallsAreTheMpis) {
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    Scene scene = random_scene(seed);
+    scene.cannot_open = true;
+    std::filesystem::remove(file());
+    const std::string problem = play(scene);
     ASSERT_EQ(problem, "") << "seed " << seed;
   }
 }

@@ -287,6 +287,40 @@ class Faults(Case):
                     if when == "late":
                         self.assertGreater(told, 12 * MIB)
 
+    def counters(self):
+        return [json.loads(line) for line in (self.folder / "counters").read_text().splitlines()]
+
+    def test_long_pieces_are_the_mpis(self):
+        """And nothing is made ready for what is not collected."""
+        for flavour in FLAVOURS:
+            with self.subTest(flavour=flavour):
+                self.require_service(flavour)
+                (self.folder / "counters").unlink(missing_ok=True)
+                outcome = self.faults(flavour, "write", ranks=2, total=8 * MIB, block=MIB, with_library=True)
+                self.assertEqual(self.agreed(outcome, "write_all", 2), "success")
+                self.assertIn({"right": 8 * MIB}, outcome.rows())
+                row, = self.counters()
+                self.assertEqual((row["aside"], row["passed"], row["collected_writes"], row["aggregator_ranks"]), (1, 1, 0, 0))
+                self.assertEqual([(way["kept"], way["tried"]) for way in row["ways"]], [("pass", False)])
+                (self.folder / "write").unlink()
+
+    def test_both_ways_are_tried(self):
+        """The slower one is dropped, whichever it is here."""
+        for flavour in FLAVOURS:
+            with self.subTest(flavour=flavour):
+                self.require_service(flavour)
+                (self.folder / "counters").unlink(missing_ok=True)
+                outcome = self.faults(flavour, "signals", ranks=2, with_library=True)
+                self.assertEqual(self.agreed(outcome, "signals", 2), "success")
+                row, = self.counters()
+                self.assertEqual(len(row["ways"]), 2, "writes and reads")
+                for way in row["ways"]:
+                    self.assertTrue(way["tried"])
+                    self.assertGreaterEqual(way["dropped"], 1)  # where times vary much, there may be another trial under way
+                self.assertEqual(row["calls"] + row["unasked"], 100)
+                self.assertEqual(row["aside"] + row["unasked"], row["passed"])
+                (self.folder / "signals").unlink()
+
     @contextlib.contextmanager
     def faulty(self, access, code, start, end):
         if not os.access("/dev/fuse", os.R_OK | os.W_OK):
