@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
@@ -11,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "collective_cells.hpp"
 #include "collective_runs.hpp"
 #include "measure.hpp"
 #include "running_lab.hpp"
@@ -106,6 +108,8 @@ class Comparison {
     IEZ_CHECK(measure_lab());
     IEZ_CHECK(measure_comm_share());
     measure_mpich();
+    IEZ_TRY(auto cells, measure_cells(settings_, runs_, folder_));
+    std::ranges::move(cells, std::back_inserter(figures_));
     return std::move(figures_);
   }
 
@@ -143,7 +147,7 @@ class Comparison {
   }
 
   void add_rates() {
-    const auto add = [this](const char* name, Layer peer, std::vector<double> Cell::* member, double target, bool bounded) {
+    const auto add = [this](const char* name, Layer peer, std::vector<double> Cell::*member, double target, bool bounded) {
       const Ratios found = ratios(cells_, Layer::ours, [this, peer, member](const CellKey& key, const Cell& cell) {
         return median(cell.*member) / median(cells_.at(peer).at(key).*member);
       });
@@ -302,7 +306,7 @@ class Comparison {
         for (const Measured& one : *measured) cells[layer][{one.ranks, one.block}].add(one);
       }
     }
-    const auto add = [&](const char* name, std::vector<double> Cell::* member) {
+    const auto add = [&](const char* name, std::vector<double> Cell::*member) {
       const Ratios found = ratios(cells, Layer::ours_on_mpich, [&cells, member](const CellKey& key, const Cell& cell) {
         return median(cell.*member) / median(cells.at(Layer::mpich).at(key).*member);
       });
@@ -338,7 +342,7 @@ Result<std::vector<Figure>> run_collective(const Settings& settings) {
   if (figures || figures.error().code != Errc::not_found) return figures;
   std::vector<Figure> none;
   for (const char* const name : {"write_vs_romio", "write_vs_ompio", "read_vs_romio", "read_vs_ompio", "cpu_vs_best",
-                                 "memcpy_share", "call_us", "lab_gain_posix", "lab_gain_romio", "comm_share"}) {
+                                 "memcpy_share", "call_us", "lab_gain_posix", "lab_gain_romio", "comm_share", "never_slower"}) {
     none.push_back(skipped(fmt::format("collective.{}", name), figures.error().message));
   }
   return none;

@@ -22,6 +22,8 @@ using Json = nlohmann::json;
 constexpr std::chrono::seconds kPatience(120);
 
 bool is_mpich(Layer layer) { return layer == Layer::mpich || layer == Layer::ours_on_mpich; }
+bool is_romio(Layer layer) { return layer == Layer::romio || layer == Layer::ours_on_romio; }
+bool is_ours(Layer layer) { return layer == Layer::ours || layer == Layer::ours_on_mpich || layer == Layer::ours_on_romio; }
 
 // As `iez workload` finds its programs: beside this one as it was built, or in libexec as it was installed.
 Result<std::string> find_program(const std::string& own, std::string_view flavour) {
@@ -56,7 +58,7 @@ Result<std::vector<Measured>> parsed(const std::string& text) {
 }  // namespace
 
 std::string name_of(Layer layer) {
-  constexpr std::array<const char*, 5> kNames{"OMPIO", "ROMIO", "ours", "MPICH", "ours on MPICH"};
+  constexpr std::array<const char*, 6> kNames{"OMPIO", "ROMIO", "ours", "MPICH", "ours on MPICH", "ours on ROMIO"};
   return kNames[static_cast<std::size_t>(layer)];
 }
 
@@ -72,9 +74,9 @@ Result<std::vector<Measured>> CollectiveRuns::run(Layer layer, const CollectiveR
                                  "-n",
                                  std::to_string(run.ranks)};
   if (flavour == "openmpi") {
-    words.insert(words.end(), {"--oversubscribe", "--mca", "io", layer == Layer::romio ? "romio321" : "ompio"});
+    words.insert(words.end(), {"--oversubscribe", "--mca", "io", is_romio(layer) ? "romio321" : "ompio"});
   }
-  if (layer == Layer::ours || layer == Layer::ours_on_mpich) {
+  if (is_ours(layer)) {
     const std::string& library = is_mpich(layer) ? settings_.mpich_library : settings_.openmpi_library;
     if (library.empty()) return fail(Errc::not_found, fmt::format("libiez-mpi-{}.so is not found; set IEZ_LIBDIR", flavour));
     words.insert(words.end(),
@@ -82,14 +84,16 @@ Result<std::vector<Measured>> CollectiveRuns::run(Layer layer, const CollectiveR
   }
   std::string blocks;
   for (const std::uint64_t block : run.blocks) blocks += fmt::format("{}{}", blocks.empty() ? "" : ",", block);
-  words.insert(words.end(),
-               {program, run.mode, run.mounts.empty() ? folder_ + "/data" : "data", std::to_string(run.bytes), blocks});
+  for (const Pattern& one : run.patterns) blocks += fmt::format("{}{}:{}", blocks.empty() ? "" : ",", one.mode, one.block);
+  words.insert(words.end(), {program, run.patterns.empty() ? run.mode : "cells", run.mounts.empty() ? folder_ + "/data" : "data",
+                             std::to_string(run.bytes), blocks});
   words.insert(words.end(), run.mounts.begin(), run.mounts.end());
   auto text = output_of(std::move(words), kPatience);
   if (!text) return with_context(std::move(text).error(), fmt::format("{} with {} ranks", name_of(layer), run.ranks));
   IEZ_TRY(auto all, parsed(*text));
-  if (all.size() != run.blocks.size()) {
-    return fail(Errc::parse, fmt::format("{} printed '{}', expected {} lines of JSON", program, *text, run.blocks.size()));
+  const std::size_t wanted = run.blocks.size() + run.patterns.size();
+  if (all.size() != wanted) {
+    return fail(Errc::parse, fmt::format("{} printed '{}', expected {} lines of JSON", program, *text, wanted));
   }
   return all;
 }

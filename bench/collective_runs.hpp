@@ -11,10 +11,15 @@
 
 namespace iez::bench {
 
-// Whose collective I/O a run uses: Open MPI's default, the other that comes with it, MPICH's own; ours below the first and the
-// last.
-enum class Layer { ompio, romio, ours, mpich, ours_on_mpich };
+// Whose collective I/O a run uses: Open MPI's default, the other that comes with it, MPICH's own; ours below each of them.
+enum class Layer { ompio, romio, ours, mpich, ours_on_mpich, ours_on_romio };
 std::string name_of(Layer layer);
+
+// A way to write and read a file, and the size of its blocks (apps/workload/measure_collective.cpp).
+struct Pattern {
+  std::string mode;
+  std::uint64_t block = 0;
+};
 
 // What a run measured with one size of blocks.
 struct Measured {
@@ -34,7 +39,8 @@ struct CollectiveRun {
   std::string mode = "views";
   std::uint32_t ranks = 16;
   std::uint64_t bytes = 0;
-  std::vector<std::uint64_t> blocks;
+  std::vector<std::uint64_t> blocks{};
+  std::vector<Pattern> patterns{};  // instead of a mode and blocks
   std::vector<std::string> mounts;  // empty: the file is in the folder
   std::string hints{};              // for our library: key=value;key=value
 };

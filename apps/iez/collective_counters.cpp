@@ -30,6 +30,7 @@ class Fields {
     return kNothing;
   }
   Fields inside(const char* key) const { return {at(key), good_}; }
+  bool has(const char* key) const { return json_.is_object() && json_.contains(key); }
   std::int64_t number(const char* key) const {
     const ordered_json& value = at(key);
     const bool fits = value.is_number_integer() && (!value.is_number_unsigned() || value.get<std::uint64_t>() <= kMost);
@@ -65,6 +66,17 @@ struct Seconds {
   double largest = 0;
 };
 
+// What was learnt of a kind of calls. Nanoseconds for each KiB; none: that way was not tried.
+struct WayTold {
+  bool write = false;
+  std::int64_t piece = 0;
+  std::int64_t call = 0;
+  std::string kept;
+  bool tried = false;
+  std::optional<std::int64_t> collected;
+  std::optional<std::int64_t> passed;
+};
+
 struct FileCounters {
   ordered_json line;
   std::string path;
@@ -77,6 +89,8 @@ struct FileCounters {
   std::int64_t writes = 0;
   std::int64_t reads = 0;
   std::int64_t independent = 0;
+  std::int64_t aside = 0;
+  std::int64_t unasked = 0;
   std::int64_t passed = 0;
   std::int64_t guessed = 0;
   std::int64_t portions = 0;
@@ -93,6 +107,7 @@ struct FileCounters {
   Seconds file;
   double share = 0;
   std::optional<collective::Requests> largest_write;
+  std::vector<WayTold> ways;
   collective::Hints hints;
 };
 
@@ -132,6 +147,24 @@ std::optional<collective::Requests> read_write(const Fields& fields, bool& good)
   return requests;
 }
 
+// Lines of iez 0.1 and before have none.
+std::vector<WayTold> read_ways(const Fields& fields, bool& good) {
+  std::vector<WayTold> ways;
+  if (!fields.has("ways")) return ways;
+  for (const ordered_json& json : fields.at("ways")) {
+    const Fields way(json, good);
+    const auto cost = [&way](const char* key) { return way.at(key).is_null() ? std::nullopt : std::optional(way.number(key)); };
+    ways.push_back({.write = way.flag("write"),
+                    .piece = way.number("piece"),
+                    .call = way.number("call"),
+                    .kept = way.text("kept"),
+                    .tried = way.flag("tried"),
+                    .collected = cost("collected_ns_per_kib"),
+                    .passed = cost("passed_ns_per_kib")});
+  }
+  return ways;
+}
+
 Seconds read_seconds(const Fields& fields, const char* part) {
   const Fields seconds = fields.inside("seconds").inside(part);
   return {.all = seconds.real("sum"), .largest = seconds.real("largest")};
@@ -147,7 +180,7 @@ std::optional<FileCounters> read_line(std::string_view text) {
   if (fields.number("version") != collective::kReportVersion) return std::nullopt;
   struct Number {
     const char* key;
-    std::int64_t FileCounters::* field;
+    std::int64_t FileCounters::*field;
   };
   for (const Number& number :
        {Number{"ranks", &FileCounters::ranks}, Number{"nodes", &FileCounters::nodes},
@@ -161,6 +194,9 @@ std::optional<FileCounters> read_line(std::string_view text) {
         Number{"rpc_transfers", &FileCounters::whole}, Number{"transferred_bytes", &FileCounters::transferred}}) {
     counters.*number.field = fields.number(number.key);
   }
+  if (fields.has("aside")) counters.aside = fields.number("aside");
+  if (fields.has("unasked")) counters.unasked = fields.number("unasked");
+  counters.ways = read_ways(fields, good);
   counters.path = fields.text("path");
   counters.copy = read_seconds(fields, "copy");
   counters.wait = read_seconds(fields, "wait");
@@ -203,7 +239,7 @@ std::optional<HandOvers> hand_overs(const FileCounters& counters) {
 
 std::string size_text(std::int64_t bytes) { return to_string(Bytes{static_cast<std::uint64_t>(bytes)}); }
 
-std::string times_text(const FileCounters& counters, double Seconds::* which) {
+std::string times_text(const FileCounters& counters, double Seconds::*which) {
   const auto text = [](double seconds) {
     constexpr double kMost = 1e9;  // thirty years
     return to_string(std::chrono::duration_cast<Duration>(std::chrono::duration<double>(std::clamp(seconds, 0.0, kMost))));
@@ -219,10 +255,25 @@ std::string calls_text(const FileCounters& counters) {
                                  counted(static_cast<std::size_t>(counters.reads), "read"));
   if (counters.guessed > 0) text += fmt::format(", {} of them foreseen", counters.guessed);
   if (counters.independent > 0) text += fmt::format("; {} by each rank itself", counters.independent);
-  const std::int64_t refused = counters.calls - counters.writes - counters.reads - counters.independent;
+  const std::int64_t refused = counters.calls - counters.writes - counters.reads - counters.independent - counters.aside;
   if (refused > 0) text += fmt::format("; {} refused, for a bad argument", refused);
   if (counters.passed > 0) text += fmt::format("; {} left to the MPI", counters.passed);
+  if (counters.unasked > 0) text += fmt::format(", {} of them without asking", counters.unasked);
   return text;
+}
+
+std::string way_text(const WayTold& way) {
+  std::string text =
+      fmt::format("{} of {} a piece, {} a call: ", way.write ? "writes" : "reads", size_text(way.piece), size_text(way.call));
+  if (!way.tried) return text + "left to the MPI, pieces are long";
+  const auto rate = [](const std::optional<std::int64_t>& cost) {
+    constexpr double kNsOfSecond = 1e9;
+    constexpr double kKibOfMib = 1024;
+    return cost && *cost > 0 ? fmt::format("{:.0f} MiB/s", kNsOfSecond / kKibOfMib / static_cast<double>(*cost))
+                             : std::string("not tried");
+  };
+  text += fmt::format("collected {}, by the MPI {}; ", rate(way.collected), rate(way.passed));
+  return text + (way.kept == "collect" ? "collected" : way.kept == "pass" ? "left to the MPI" : "still on trial");
 }
 
 std::string locks_text(const FileCounters& counters) {
@@ -237,6 +288,7 @@ std::string to_text(const FileCounters& counters) {
   std::string out = fmt::format("{}: {} on {}\n", counters.path, counted(static_cast<std::size_t>(counters.ranks), "rank"),
                                 counted(static_cast<std::size_t>(counters.nodes), "node"));
   out += line("calls", calls_text(counters));
+  for (const WayTold& way : counters.ways) out += line("way", way_text(way));
   out += line("aggregators", fmt::format("{}, with windows of {}, in {}", counters.aggregators, size_text(counters.window_bytes),
                                          counted(static_cast<std::size_t>(counters.portions), "round")));
   out += line("data", fmt::format("{}; {} of it through windows of other ranks, {} sent between nodes", size_text(counters.bytes),

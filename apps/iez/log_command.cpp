@@ -48,7 +48,7 @@ void keep_rank(void* context, const RankCounts& counts) {
 Result<LogSurvey> survey(int folder, const LogPaths& paths, Ranks& ranks) {
   LogSurvey found;
   const rank_log::RankVisitor visitor{.take = keep_rank, .context = &ranks};
-  if (const auto problem = rank_log::survey_log(folder, 0, found, visitor)) return std::unexpected(error_of(problem, paths));
+  if (const auto problem = rank_log::survey_log(folder, {}, found, visitor)) return std::unexpected(error_of(problem, paths));
   return found;
 }
 

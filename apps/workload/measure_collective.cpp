@@ -1,11 +1,15 @@
 // What `iez bench collective` starts under each MPI: interleaved blocks of all processes, and what they cost.
 //
 // usage: iez-measure-collective-FLAVOUR MODE FILE BYTES BLOCKS [MOUNT...]
+//        iez-measure-collective-FLAVOUR cells FILE BYTES MODE:BLOCK,... [MOUNT...]
 //
 // MODE   views  one MPI_File_write_all and one MPI_File_read_all of an interleaved view
 //        writes one MPI_File_write_all, read by pread()
 //        posix  the same blocks, each by pwrite() and pread()
 //        calls  BYTES / BLOCKS collective calls, each of one block a process: what a call costs
+//        strided   collective calls of one block a process, one behind the other, until all bytes are there
+//        segments  the same, but each process has 4 MiB (a block, if that is more) that lie together, and works through them
+//        cells  every block has a mode of its own before it
 //        copy   each process copies its share once and writes it by pwrite() of 1 MiB: what the machine can do
 // BYTES  of all processes together. BLOCKS: sizes of blocks, with commas between.
 // MOUNT  folders through which processes reach the same files, in equal groups: the name of the file is then below each. Writes
@@ -37,6 +41,7 @@ namespace {
 
 constexpr std::int64_t kPiece = 1 << 20;
 constexpr int kWarmCalls = 5;
+constexpr std::int64_t kSegment = 4 << 20;
 
 [[noreturn]] void stop(const std::string& what) {
   fmt::print(stderr, "iez-measure-collective: {}\n", what);
@@ -82,7 +87,7 @@ class Process {
 
   void run(std::string_view mode, std::int64_t block) {
     if (rank_ == 0) ::unlink(file_.c_str());
-    own_ -= own_ % block;
+    own_ -= own_ % (mode == "segments" ? std::max(kSegment, block) : block);
     data_.resize(static_cast<std::size_t>(mode == "calls" ? block : own_));
     for (std::size_t i = 0; i < data_.size(); ++i) data_[i] = value_at(static_cast<std::int64_t>(i));
     MPI_Barrier(MPI_COMM_WORLD);
@@ -94,6 +99,10 @@ class Process {
       posix(block, write, read);
     } else if (mode == "calls") {
       calls(block, write, read);
+    } else if (mode == "strided") {
+      pieces(block, block, write, read);
+    } else if (mode == "segments") {
+      pieces(block, std::max(kSegment, block), write, read);
     } else if (mode == "copy") {
       copy(write);
     } else {
@@ -234,6 +243,29 @@ class Process {
     check(MPI_File_close(&file), "close");
   }
 
+  // As IOR does it: a call for each block, at its own place in the file.
+  void pieces(std::int64_t block, std::int64_t segment, Cost& write, Cost& read) {
+    MPI_File file = MPI_FILE_NULL;
+    check(MPI_File_open(MPI_COMM_WORLD, file_.c_str(), MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file), "open");
+    const auto count = static_cast<int>(block);
+    const auto place = [&](std::int64_t at) { return (((at / segment * ranks_) + rank_) * segment) + (at % segment); };
+    write = measured([&] {
+      for (std::int64_t at = 0; at < own_; at += block) {
+        check(MPI_File_write_at_all(file, place(at), data_.data() + at, count, MPI_BYTE, MPI_STATUS_IGNORE), "write_at_all");
+      }
+      if (settles_) check(MPI_File_sync(file), "sync");
+    });
+    if (!settles_) check(MPI_File_sync(file), "sync");
+    forget();
+    read = measured([&] {
+      for (std::int64_t at = 0; at < own_; at += block) {
+        check(MPI_File_read_at_all(file, place(at), data_.data() + at, count, MPI_BYTE, MPI_STATUS_IGNORE), "read_at_all");
+      }
+    });
+    compare();
+    check(MPI_File_close(&file), "close");
+  }
+
   void copy(Cost& write) {
     const int fd = ::open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0) stop(fmt::format("{}: {}", file_, std::strerror(errno)));
@@ -274,7 +306,9 @@ int main(int argc, char** argv) {
   if (mode != "copy") Process(argv[2], bytes, settles).warm_up();
   const std::string blocks = argv[4];
   for (std::size_t at = 0; at < blocks.size(); at = std::min(blocks.find(',', at), blocks.size() - 1) + 1) {
-    Process(argv[2], bytes, settles).run(mode, std::max(1LL, std::atoll(blocks.c_str() + at)));
+    const std::size_t colon = mode == "cells" ? std::min(blocks.find(':', at), blocks.size() - 1) : at;
+    const std::string own = mode == "cells" ? blocks.substr(at, colon - at) : std::string(mode);
+    Process(argv[2], bytes, settles).run(own, std::max(1LL, std::atoll(blocks.c_str() + colon + (mode == "cells" ? 1 : 0))));
   }
   MPI_Finalize();
   return 0;

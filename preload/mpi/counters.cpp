@@ -33,6 +33,7 @@ bool counters_wanted() {
 void end_session(OpenFile& open) {
   open.tried = false;
   if (!open.session) return;
+  open.session->end();
   open.counted.counters += open.session->engine().counters();
   if (open.session->is_aggregator()) open.counted.is_aggregator = 1;
   if (open.session->counts()) {

@@ -18,7 +18,9 @@ int serve(const Call& call, MPI_Status* status, Pass pass) {
   const Done done = transfer(*mpi, *open, call);
   if (!done.served) {
     if (call.collective) ++open->passed;
-    return pass();
+    const int result = pass();
+    if (call.collective) passed_through(*open);
+    return result;
   }
   set_status(*mpi, status, done.bytes);
   if (done.result != MPI_SUCCESS) mpi->File_call_errhandler(call.file, done.result);
@@ -27,10 +29,11 @@ int serve(const Call& call, MPI_Status* status, Pass pass) {
 
 // MPI allows a split call to be done as a whole when it begins.
 template <typename Pass>
-int begin(const Call& call, Pass pass) {
+int begin(Call call, Pass pass) {
   const MpiFunctions* const mpi = mpi_functions();
   const auto open = mpi == nullptr ? nullptr : find_file(call.file);
   if (!open) return pass();
+  call.ends = false;
   const Done done = transfer(*mpi, *open, call);
   if (!done.served) {
     ++open->passed;

@@ -57,10 +57,12 @@ class Flattening {
     }
     if (told.error != 0 || told.parts == 0) return told;
     told.error = rank_log::lock_file(folder_.get(), true);
-    struct stat about{};
-    if (told.error == 0 && ::fstat(file_.get(), &about) != 0) told.error = errno;
-    if (told.error == 0) told.error = rank_log::survey_log(folder_.get(), about.st_ino, told.survey).error;
-    if (told.error == 0 && told.survey.other_inodes > 0) told.error = ESTALE;
+    if (told.error == 0) told.error = rank_log::survey_log(folder_.get(), rank_log::stamp_of(file_.get()), told.survey).error;
+    if (told.error == 0 && told.survey.other_files > 0) {
+      set_aside();
+      told.parts = 0;
+      return told;
+    }
     if (told.error == 0) divide(team, file_.get(), hints, told);
     if (told.error == 0) told.error = rank_log::prepare_file(told.survey, file_.get(), {}).error;
     return told;
@@ -74,6 +76,15 @@ class Flattening {
     return rank_log::flatten_part(folder_.get(), told.survey, file_.get(), number, told.parts, {.alignment = told.alignment},
                                   done)
         .error;
+  }
+
+  // The log is of a file that had this name: nobody can bring it in any more, and nobody misses it here. Where it cannot even get
+  // another name, it stays, and the next log of this file cannot be begun: its calls are collected.
+  void set_aside() {
+    if (rank_log::retire_folder(name_.c_str(), rank_log::kStaleSuffix, true) != 0) return;
+    const std::string note =
+        "iez: " + name_ + ": is of another file, which had this name; it is now " + name_ + rank_log::kStaleSuffix + "\n";
+    static_cast<void>(!::write(STDERR_FILENO, note.data(), note.size()));  // if nobody can hear it, there is nobody to tell
   }
 
   int finish(const Told& told) {
@@ -97,7 +108,7 @@ class Flattening {
 }  // namespace
 
 bool has_log(const std::string& path) {
-  struct stat about{};
+  struct stat about {};
   return ::stat(log_folder(path).c_str(), &about) == 0 && S_ISDIR(about.st_mode);
 }
 

@@ -57,21 +57,38 @@ std::int64_t patterns_of(const Part& part, std::int64_t begin, std::int64_t end,
 
 std::string log_folder(const std::string& path) { return path + rank_log::kFolderSuffix; }
 
-std::unique_ptr<LoggedFile> LoggedFile::begin(const TeamComm& team, const std::string& path) {
-  std::unique_ptr<LoggedFile> log(new LoggedFile);
+std::shared_ptr<LoggedFile> LoggedFile::begin(const TeamComm& team, const std::string& path) {
+  std::shared_ptr<LoggedFile> log(new LoggedFile);
   const std::string folder = log_folder(path);
-  struct stat about{};
-  int error = ::stat(path.c_str(), &about) == 0 ? 0 : errno;
+  struct stat about {};
+  (void)log->file_.reset(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));  // there was none
+  int error = (log->file_ ? ::fstat(log->file_.get(), &about) : ::stat(path.c_str(), &about)) == 0 ? 0 : errno;
   if (error == 0 && !S_ISREG(about.st_mode)) error = ENOTSUP;
+  log->stamp_ = log->file_ ? rank_log::stamp_of(log->file_.get()) : rank_log::FileStamp{.inode = about.st_ino};
+  log->device_ = about.st_dev;
   if (error == 0) {
-    error =
-        log->writer_.open(folder.c_str(), team.rank(),
-                          {.ranks = team.size(), .file_inode = about.st_ino, .now_ns = now_ns(), .mode = about.st_mode & 0666U});
+    error = log->writer_.open(folder.c_str(), team.rank(),
+                              {.ranks = team.size(), .file = log->stamp_, .now_ns = now_ns(), .mode = about.st_mode & 0666U});
   }
   if (error == 0) error = rank_log::open_folder(folder.c_str(), log->folder_);
   if (team.largest(error) != 0) return nullptr;
-  (void)log->file_.reset(::open(path.c_str(), O_RDONLY | O_CLOEXEC));  // there was none
   return log;
+}
+
+bool LoggedFile::is_of(const std::string& path) {
+  const std::lock_guard lock(mutex_);
+  struct stat about {};
+  return !over_ && ::stat(path.c_str(), &about) == 0 && about.st_ino == stamp_.inode && about.st_dev == device_;
+}
+
+bool LoggedFile::is_over() {
+  const std::lock_guard lock(mutex_);
+  return over_;
+}
+
+void LoggedFile::look_again() {
+  const std::lock_guard lock(mutex_);
+  view_.reset();
 }
 
 void LoggedFile::next_sequence() {
@@ -145,6 +162,7 @@ int LoggedFile::sync() {
 int LoggedFile::close() {
   const std::lock_guard lock(mutex_);
   view_.reset();
+  over_ = true;
   return writer_.close();
 }
 

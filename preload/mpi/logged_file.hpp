@@ -4,10 +4,13 @@
 // Each collective write, sync and new size takes the next sequence, the same on all ranks, since all of them make the same calls;
 // of writes that overlap, the later sequence wins.
 //
+// A program may open a file once more while it is logged, each rank by itself for instance, as PnetCDF does for independent
+// access. What is written and read that way goes through the same log, in the sequence that is under way.
+//
 // Reading is right, not fast: after a write the indexes of all ranks are read again.
 //
-// Thread safety: write(), read(), size() and put_size() may be called by any thread; the rest is collective, one call at a time.
-// Errors are errno values, 0 is success. Units: bytes.
+// Thread safety: write(), read(), size(), put_size(), is_of(), is_over() and look_again() may be called by any thread; the rest
+// is collective, one call at a time. Errors are errno values, 0 is success. Units: bytes.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +36,7 @@ struct Moved {
 class LoggedFile {
  public:
   // Collective. Null on all ranks if one of them cannot write a log. REQUIRES: there is none (flatten_log()).
-  static std::unique_ptr<LoggedFile> begin(const TeamComm& team, const std::string& path);
+  static std::shared_ptr<LoggedFile> begin(const TeamComm& team, const std::string& path);
 
   // A collective call begins, on this rank. What others have written before is seen from here on.
   void next_sequence();
@@ -45,8 +48,14 @@ class LoggedFile {
   // In the sequence that has begun, by one rank alone.
   [[nodiscard]] int put_size(std::int64_t bytes);
   [[nodiscard]] int sync();
-  // Of this rank. Nothing can be written afterwards.
+  // Of this rank. Nothing can be written or read afterwards.
   [[nodiscard]] int close();
+
+  // Whether that is the file, and it is still logged.
+  [[nodiscard]] bool is_of(const std::string& path);
+  [[nodiscard]] bool is_over();
+  // What others have written is seen from here on, without a new sequence.
+  void look_again();
 
  private:
   LoggedFile() = default;
@@ -57,6 +66,9 @@ class LoggedFile {
   rank_log::LogWriter writer_;
   rank_log::Descriptor folder_;  // to read
   rank_log::Descriptor file_;    // to read; none if this process may not
+  rank_log::FileStamp stamp_;
+  std::uint64_t device_ = 0;
+  bool over_ = false;
   std::uint64_t sequence_ = 0;
   std::optional<rank_log::LogView> view_;  // none: what is in the logs has changed
 };

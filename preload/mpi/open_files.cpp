@@ -111,6 +111,30 @@ std::int32_t look_at(const OpenFile& open) {
   return told;
 }
 
+// The log of a file that this process has open already.
+std::shared_ptr<LoggedFile> find_log(const std::string& path) {
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  for (const auto& [file, open] : all.files) {
+    if (open->log && !open->guest && open->log->is_of(path)) return open->log;
+  }
+  return nullptr;
+}
+
+// What becomes of a log beside a file that is opened. `own`: this program is writing it, by any of the ranks here.
+struct Beside {
+  bool own = false;
+  std::shared_ptr<LoggedFile> log;  // if all ranks here are
+};
+
+Beside look_beside(const OpenFile& open) {
+  Beside beside{.log = find_log(open.path)};
+  const bool all = open.team->largest(beside.log ? 0 : 1) == 0;
+  beside.own = all || open.team->largest(beside.log ? 1 : 0) != 0;
+  if (!all) beside.log.reset();
+  return beside;
+}
+
 bool wants_log(OpenFile& open, std::int32_t told) {
   if ((told & kChooses) == 0) return (told & kWantsLog) != 0;
   if (!open.team->learn_nodes()) return false;
@@ -138,6 +162,18 @@ int remember(MPI_File file, MPI_Comm comm, const char* path, int mode, MPI_Info 
   open->team = TeamComm::of(*mpi, comm, static_cast<int>(open->hints.ranks_per_node));
   if (!open->team) return 0;
   open->team->broadcast(&told, sizeof told);
+  const Beside beside = (told & kHasLog) != 0 ? look_beside(*open) : Beside{};
+  if (beside.own) {
+    // Not a log that was left: what is in it goes into the file when that is closed. Ranks that have no part in it cannot write
+    // into it; then calls are the MPI's.
+    if (!beside.log || (mode & MPI_MODE_SEQUENTIAL) != 0) return 0;
+    open->log = beside.log;
+    open->log->look_again();
+    open->logged = open->guest = true;
+    open->hints.mode = collective::Mode::log;
+    add_file(file, std::move(open));
+    return 0;
+  }
   if ((told & kHasLog) != 0) {
     if (const int error = flatten_log(*open->team, open->path, open->hints)) return error;
     if ((mode & MPI_MODE_APPEND) != 0) {

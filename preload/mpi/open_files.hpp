@@ -40,7 +40,8 @@ struct OpenFile {
 
   // In log mode, which is decided at open, the same on all ranks.
   bool logged = false;
-  std::unique_ptr<LoggedFile> log;  // none while the file is left to the MPI
+  std::shared_ptr<LoggedFile> log;  // none while the file is left to the MPI
+  bool guest = false;               // the log is that of a file that was opened before, and which closes it
   int log_error = 0;                // with which a log stayed beside the file
 
   bool tried = false;  // to begin a session

@@ -32,6 +32,7 @@ struct Told {
   std::int32_t usable = 0;
   std::uint32_t processors = 1;
   std::uint64_t inode = 0;
+  std::uint64_t device = 0;
   collective::Hints hints;
   std::uint32_t counts = 0;
   std::uint32_t striped = 0;
@@ -51,7 +52,7 @@ void look_at(const std::string& path, const collective::Hints& hints, Told& told
   told.counts = counters_wanted() ? 1 : 0;
   told.processors = std::max(1U, std::thread::hardware_concurrency());
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  struct stat found{};
+  struct stat found {};
   const bool stated = fd >= 0 ? ::fstat(fd, &found) == 0 : ::stat(path.c_str(), &found) == 0;
   if (!stated || !S_ISREG(found.st_mode)) {
     if (fd >= 0) ::close(fd);
@@ -72,6 +73,7 @@ void look_at(const std::string& path, const collective::Hints& hints, Told& told
   }
   told.striped = layout.striped ? 1 : 0;  // if not, ranks imagine stripes by themselves
   told.inode = found.st_ino;
+  told.device = found.st_dev;
   told.usable = 1;
 }
 
@@ -107,13 +109,13 @@ std::vector<Aggregator> choose_aggregators(const TeamComm& team, std::uint32_t c
 }
 
 // 0, or the errno with which the file cannot be used.
-int open_storage(const std::string& path, int flags, const Told& told, const collective::FileChoices& choices,
+int open_storage(const std::string& path, int flags, std::uint64_t inode, const collective::FileChoices& choices,
                  std::unique_ptr<collective::Storage>& storage) {
   const int fd = ::open(path.c_str(), flags | O_CLOEXEC);
   if (fd < 0) return errno;
-  struct stat found{};
+  struct stat found {};
   // Numbers of devices differ from node to node, even for one file system; inodes do not.
-  if (::fstat(fd, &found) != 0 || found.st_ino != told.inode) {
+  if (::fstat(fd, &found) != 0 || found.st_ino != inode) {
     ::close(fd);  // another file has that name now
     return ESTALE;
   }
@@ -153,20 +155,39 @@ std::unique_ptr<Session> Session::begin(std::shared_ptr<TeamComm> team, const st
                          .node = ranks.node(),
                          .nodes = static_cast<std::uint32_t>(ranks.nodes().size()),
                          .aggregators = choose_aggregators(ranks, aggregators)};
-  int error = 0;
-  for (const Aggregator& one : roles.aggregators) {
-    if (one.owners[one.home] != ranks.rank() || session->storage_) continue;
-    error = open_storage(path, open_flags, *told, session->choices_, session->storage_);
-    if (error != 0) break;
-  }
-  if (ranks.largest(error) != 0) return nullptr;
+  const bool aggregates =
+      std::ranges::any_of(roles.aggregators, [&ranks](const Aggregator& one) { return one.owners[one.home] == ranks.rank(); });
+  const auto open_file = [one = session.get(), path, open_flags, inode = told->inode, aggregates](collective::Storage*& storage) {
+    if (!aggregates) return 0;
+    const int error = open_storage(path, open_flags, inode, one->choices_, one->storage_);
+    storage = one->storage_.get();
+    return error;
+  };
+  // The first rank says what is known of such files.
+  session->kind_ = {.device = told->device,
+                    .ranks = ranks.size(),
+                    .stripes = collective::widest(session->layout_),
+                    .stripe_size = session->windows_->alignment(),
+                    .aggregators = aggregators,
+                    .window_bytes = session->windows_->window_bytes()};
+  if (ranks.rank() == 0) session->contest_ = known_ways(session->kind_);
+  ranks.broadcast(&session->contest_, sizeof session->contest_);
   session->engine_ = std::make_unique<collective::Engine>(
-      *session->arena_, *session->windows_, std::move(roles), *session->team_, session->storage_.get(),
+      *session->arena_, *session->windows_, std::move(roles), *session->team_, nullptr,
       collective::EngineOptions{.hints = &session->hints_,
                                 .layout = &session->layout_,
+                                .contest = &session->contest_,
+                                .open_file = open_file,
                                 .alignment = session->windows_->alignment(),
                                 .fill_holes = told->hints.fill_holes == collective::Switch::enable && open_flags != O_WRONLY});
+  // Nonblocking calls can be served from the first one on.
+  if (told->hints.mode == collective::Mode::collective && !session->engine_->prepare()) return nullptr;
   return session;
+}
+
+void Session::end() {
+  engine_->settle();
+  if (hints_.switch_every == 0) remember_ways(kind_, contest_);
 }
 
 collective::FileReport Session::describe() const {
@@ -177,6 +198,7 @@ collective::FileReport Session::describe() const {
   report.layout = layout_;
   report.hints = hints_in_force();
   report.largest_write = engine_->largest_write();
+  report.contest = contest_;
   return report;
 }
 

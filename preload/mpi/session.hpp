@@ -7,12 +7,14 @@
 #include <string>
 
 #include "collective/choices.hpp"
+#include "collective/contest.hpp"
 #include "collective/engine.hpp"
 #include "collective/file_layout.hpp"
 #include "collective/file_report.hpp"
 #include "collective/hints.hpp"
 #include "collective/storage.hpp"
 #include "collective/windows.hpp"
+#include "preload/mpi/known_ways.hpp"
 #include "preload/mpi/team.hpp"
 
 namespace iez::preload {
@@ -23,6 +25,9 @@ class Session {
   static std::unique_ptr<Session> begin(std::shared_ptr<TeamComm> team, const std::string& path, int open_flags,
                                         const collective::Hints& hints);
   ~Session();
+
+  // What it has learnt of the two ways of calls is kept for files to come. Collective.
+  void end();
 
   collective::Engine& engine() { return *engine_; }
   std::uint32_t aggregators() const { return windows_->aggregators(); }
@@ -44,6 +49,8 @@ class Session {
   collective::FileLayout layout_;
   collective::FileChoices choices_;
   bool counts_ = false;
+  FileKind kind_;
+  collective::Contest contest_;
   std::unique_ptr<collective::NodeArena> arena_;
   std::unique_ptr<collective::Windows> windows_;
   std::unique_ptr<collective::Storage> storage_;

@@ -18,7 +18,7 @@ namespace {
 
 std::shared_ptr<OpenFile> find_logged(MPI_File file) {
   auto open = find_file(file);
-  return open && open->log ? open : nullptr;
+  return open && open->log && !open->log->is_over() ? open : nullptr;
 }
 
 int tell(MPI_File file, int error) {
@@ -28,9 +28,18 @@ int tell(MPI_File file, int error) {
   return result;
 }
 
+// A guest's calls are not those of all ranks.
+void next_sequence(const OpenFile& open) {
+  if (open.guest) {
+    open.log->look_again();
+  } else {
+    open.log->next_sequence();
+  }
+}
+
 // Collective. `enlarge`: never shorter than it is.
 int set_size(OpenFile& open, MPI_Offset size, bool enlarge) {
-  open.log->next_sequence();
+  next_sequence(open);
   int error = open.team->largest(size < 0 ? EINVAL : 0);
   if (error == 0 && open.team->rank() == 0) {
     std::int64_t now = 0;
@@ -96,7 +105,7 @@ IEZ_EXPORT int MPI_File_sync(MPI_File file) {
   if (real == nullptr) return MPI_ERR_UNSUPPORTED_OPERATION;
   if (const auto open = find_logged(file)) {
     const int error = open->team->largest(open->log->sync());
-    open->log->next_sequence();
+    iez::preload::next_sequence(*open);
     if (error != 0) return tell(file, error);
   }
   return real(file);
@@ -116,7 +125,7 @@ IEZ_EXPORT int MPI_File_seek_shared(MPI_File file, MPI_Offset offset, int whence
   const auto real = next<decltype(&MPI_File_seek_shared)>("MPI_File_seek_shared");
   if (real == nullptr) return MPI_ERR_UNSUPPORTED_OPERATION;
   if (const auto open = whence == MPI_SEEK_END ? find_logged(file) : nullptr) {
-    open->log->next_sequence();
+    iez::preload::next_sequence(*open);
     struct {
       MPI_Offset offset;
       bool known;

@@ -62,6 +62,7 @@ struct Prepared {
 
 // What needs no look at the file: how many bytes there are.
 std::int32_t measure(const MpiFunctions& mpi, const OpenFile& open, const Call& call, Prepared& prepared) {
+  if (!open.view) return kBadArgument + MPI_ERR_UNSUPPORTED_OPERATION;  // only a guest of a log gets here with such a view
   if (call.count < 0) return kBadArgument + MPI_ERR_COUNT;
   if (call.type == MPI_DATATYPE_NULL) return kBadArgument + MPI_ERR_TYPE;
   if ((!is_named(mpi, call.type) && !is_committed(mpi, call.type, *open.team)) ||
@@ -197,7 +198,7 @@ Done transfer_in_log(const MpiFunctions& mpi, OpenFile& open, const Call& given,
   }
   Prepared prepared;
   prepare(mpi, open, call, prepared);
-  if (together != Together::alone) open.log->next_sequence();
+  if (together != Together::alone && !open.guest) open.log->next_sequence();
   Done done{.served = true};
   if (prepared.part.refusal != 0) {
     done.result = prepared.part.refusal - kBadArgument;
@@ -219,10 +220,22 @@ void close_log(OpenFile& open) {
   open.log.reset();
 }
 
+// The file that a guest shares the log with has been closed: its bytes are in the file, and so are those to come.
+void leave_closed_log(OpenFile& open) {
+  if (!open.guest || !open.log || !open.log->is_over()) return;
+  open.log.reset();
+  open.left = true;
+}
+
 // A view that is not served, or atomic mode, of any rank: the log goes into the file, and the MPI does all calls until that
 // changes.
 void agree_on_log(OpenFile& open) {
   const bool leave = open.team->largest(open.view && !open.atomic ? 0 : 1) != 0;
+  if (open.guest) {
+    // The log is another's, who goes on with it: there is no way to leave this view to the MPI.
+    open.log_error = leave ? ENOTSUP : 0;
+    return;
+  }
   if (leave && open.log) {
     close_log(open);
     if (open.log_error == 0) open.log_error = flatten_log(*open.team, open.path, open.hints);
@@ -251,7 +264,7 @@ int class_of(int error) {
 }
 
 void end_log(OpenFile& open) {
-  if (!open.log) return;
+  if (!open.log || open.guest) return;
   close_log(open);
   if ((open.mode & MPI_MODE_DELETE_ON_CLOSE) != 0) {
     if (open.team->rank() == 0) discard_log_of(open.path);
@@ -300,11 +313,14 @@ void agree_on_hints(OpenFile& open, bool new_hints) {
 
 Done transfer(const MpiFunctions& mpi, OpenFile& open, const Call& given) {
   Done done;
+  leave_closed_log(open);
   if (!given.collective && (!open.log || !allows(open, given))) return done;
   if (!allows(open, given)) return {.served = true, .result = given.write ? MPI_ERR_READ_ONLY : MPI_ERR_ACCESS};
   if (open.log) return transfer_in_log(mpi, open, given, given.collective ? Together::ended : Together::alone);
   if (!fits(open, given) || !is_served(open)) return done;
   if (open.worker) open.worker->drain([&open] { open.team->poke(); });
+  collective::Engine& engine = open.session->engine();
+  if (given.where != Where::ordered && engine.passes()) return done;
   Call call = given;
   Order order;
   if (call.where == Where::ordered) {
@@ -314,8 +330,9 @@ Done transfer(const MpiFunctions& mpi, OpenFile& open, const Call& given) {
   Prepared prepared;
   prepare(mpi, open, call, prepared);
   prepared.part.must_collect = call.count > INT_MAX || call.where == Where::ordered;
-  collective::Engine& engine = open.session->engine();
+  prepared.part.timed = call.ends;
   const Outcome outcome = call.write ? engine.write(prepared.part) : engine.read(prepared.part);
+  if (outcome.verdict == Verdict::passed) return done;
   done.served = true;
   if (outcome.verdict == Verdict::independent) {
     by_itself(mpi, open, call, prepared, done);
@@ -331,14 +348,21 @@ Done transfer(const MpiFunctions& mpi, OpenFile& open, const Call& given) {
   return done;
 }
 
+void passed_through(OpenFile& open) {
+  if (open.session) open.session->engine().passed_through();
+}
+
 bool start_transfer(const MpiFunctions& mpi, const std::shared_ptr<OpenFile>& open, const Call& call, MPI_Request* request) {
+  leave_closed_log(*open);
   if (open->log && allows(*open, call)) {
     const Done done = transfer_in_log(mpi, *open, call, call.collective ? Together::started : Together::alone);
     return start_completed(mpi, done.result, done.bytes, request);
   }
   if (!call.collective) return false;
   // A session cannot begin here: that would be waiting for the others.
-  if (!fits(*open, call) || !open->session || open->team->nodes().size() > 1 || !Pending::possible()) return false;
+  if (!fits(*open, call) || !open->session || !open->session->engine().is_ready() || open->team->nodes().size() > 1 ||
+      !Pending::possible())
+    return false;
   auto prepared = std::make_shared<Prepared>();
   prepare(mpi, *open, call, *prepared);
   prepared->part.must_collect = true;

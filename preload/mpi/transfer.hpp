@@ -23,6 +23,7 @@ struct Call {
   void* memory = nullptr;
   MPI_Count count = 0;
   MPI_Datatype type{};
+  bool ends = true;  // when it returns, whoever does it; not so if it is the first half of a split call
 };
 
 // Whether calls on the file are served. Collective: the first time it looks at the file and makes what is needed.
@@ -35,6 +36,9 @@ void agree_on_hints(OpenFile& open, bool new_hints);
 
 // All ranks make the same call, if it is a collective one.
 Done transfer(const MpiFunctions& mpi, OpenFile& open, const Call& call);
+
+// After transfer() of a collective call that was not served, when the MPI is through with it: how long that took is compared.
+void passed_through(OpenFile& open);
 
 // The same while the program goes on. False: nothing has happened, on any rank.
 bool start_transfer(const MpiFunctions& mpi, const std::shared_ptr<OpenFile>& open, const Call& call, MPI_Request* request);

@@ -136,7 +136,11 @@ Choice<Way> choose_way(const Hints& hints, const FileLayout& layout, const Reque
   if (layout.striped && requests.interleaved && requests.shortest_piece / stripe < kInterleavedStripes) {
     return {.value = Way::collect, .because = Because::interleaved};
   }
-  return {.value = Way::independent, .because = Because::long_pieces};
+  return {.value = Way::pass, .because = Because::long_pieces};
+}
+
+bool may_compare(const Hints& hints, const Choice<Way>& choice) {
+  return hints.big_request == 0 && (choice.because == Because::short_pieces || choice.because == Because::interleaved);
 }
 
 Hints hints_in_force(const Hints& hints, const FileLayout& layout, const FileChoices& choices) {

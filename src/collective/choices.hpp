@@ -11,9 +11,9 @@
 // that has several. There are two buffers for a window, so that one is filled while the other is written; together they stay
 // within cb_buffer_size. None is smaller than 4 KiB.
 //
-// Collecting. By request size, interleaved or not: pieces shorter than a stripe are collected, larger ones are written by the
-// ranks themselves. On Lustre, interleaved pieces are collected up to four stripes: writers that alternate in a stripe's object
-// take its lock from each other.
+// Collecting. By request size, interleaved or not: pieces shorter than a stripe are collected, larger ones are left to the MPI.
+// On Lustre, interleaved pieces are collected up to four stripes: writers that alternate in a stripe's object take its lock from
+// each other. That is where calls begin; which way is kept is found out by trial, where the program said nothing (contest.hpp).
 //
 // Compiled into preload libraries, too. Thread safety: pure functions.
 #pragma once
@@ -46,7 +46,7 @@ enum class Because : std::uint8_t {
   nothing_to_move,
   one_rank,      // only one has data
   big_requests,  // all pieces are larger than big_req_size
-  long_pieces,   // a stripe or more: collecting gains nothing
+  long_pieces,   // a stripe or more: collecting gains nothing, and the MPI does it
   short_pieces,  // less than a stripe
   interleaved,   // stripes or more, but ranks alternate in them
   // of aggregators
@@ -113,7 +113,10 @@ enum class Way : std::uint8_t {
   pass,         // the MPI does it
 };
 
+// Where calls begin.
 Choice<Way> choose_way(const Hints& hints, const FileLayout& layout, const Requests& requests);
+// Whether such a choice is a guess of ours, so that the MPI's own way may be tried, too.
+bool may_compare(const Hints& hints, const Choice<Way>& choice);
 
 // What MPI_File_get_info should tell: the hints with what was chosen where they left it to us.
 Hints hints_in_force(const Hints& hints, const FileLayout& layout, const FileChoices& choices);

@@ -143,14 +143,29 @@ TEST(Choices, HintsSayWhatIsDone) {
   EXPECT_EQ(choose_way({.big_request = 128 * kMib}, layout, large), (Path{Way::collect, Because::short_pieces}));
 }
 
+TEST(Choices, WhatTheProgramSaysIsNotCompared) {
+  const FileLayout layout = striped(kMib, 4);
+  const auto compared = [&layout](const Hints& hints, const Requests& requests) {
+    return may_compare(hints, choose_way(hints, layout, requests));
+  };
+  const Requests small = pieces_of(1024, true);
+  EXPECT_TRUE(compared({}, small));
+  EXPECT_TRUE(compared({}, pieces_of(kMib, true))) << "interleaved";
+  EXPECT_FALSE(compared({}, pieces_of(kMib, false))) << "long";
+  EXPECT_FALSE(compared({.mode = Mode::collective}, small));
+  EXPECT_FALSE(compared({.mode = Mode::independent}, small));
+  EXPECT_FALSE(compared({.collect_writes = Switch::enable}, small));
+  EXPECT_FALSE(compared({.big_request = 4096}, small));
+}
+
 TEST(Choices, SizeAndInterleavingSayWhatIsDone) {
   const FileLayout layout = striped(kMib, 4);
   EXPECT_EQ(choose_way({}, layout, pieces_of(kMib - 1, false)), (Path{Way::collect, Because::short_pieces}));
   EXPECT_EQ(choose_way({}, layout, pieces_of(kMib - 1, true)), (Path{Way::collect, Because::short_pieces}));
-  EXPECT_EQ(choose_way({}, layout, pieces_of(kMib, false)), (Path{Way::independent, Because::long_pieces}));
+  EXPECT_EQ(choose_way({}, layout, pieces_of(kMib, false)), (Path{Way::pass, Because::long_pieces}));
   EXPECT_EQ(choose_way({}, layout, pieces_of(kMib, true)), (Path{Way::collect, Because::interleaved}));
-  EXPECT_EQ(choose_way({}, layout, pieces_of(4 * kMib, true)), (Path{Way::independent, Because::long_pieces}));
-  EXPECT_EQ(choose_way({}, imagined_layout(kMib, 4), pieces_of(kMib, true)), (Path{Way::independent, Because::long_pieces}));
+  EXPECT_EQ(choose_way({}, layout, pieces_of(4 * kMib, true)), (Path{Way::pass, Because::long_pieces}));
+  EXPECT_EQ(choose_way({}, imagined_layout(kMib, 4), pieces_of(kMib, true)), (Path{Way::pass, Because::long_pieces}));
   EXPECT_EQ(choose_way({}, imagined_layout(kMib, 4), pieces_of(1024, true)), (Path{Way::collect, Because::short_pieces}));
   Requests one = pieces_of(1024, false);
   one.ranks_with_data = 1;

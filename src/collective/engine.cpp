@@ -17,11 +17,11 @@ namespace {
 constexpr std::int64_t kEnd = std::numeric_limits<std::int64_t>::max();
 constexpr std::uint32_t kDistrust = 64;
 
-constexpr std::array kFields{&Counters::calls,   &Counters::writes,   &Counters::reads,     &Counters::independent,
-                             &Counters::guessed, &Counters::portions, &Counters::written,   &Counters::bytes,
-                             &Counters::shared,  &Counters::sent,     &Counters::transfers, &Counters::transferred,
-                             &Counters::whole,   &Counters::copy_ns,  &Counters::wait_ns,   &Counters::send_ns,
-                             &Counters::file_ns};
+constexpr std::array kFields{&Counters::calls,    &Counters::writes,    &Counters::reads,       &Counters::independent,
+                             &Counters::aside,    &Counters::compared,  &Counters::unasked,     &Counters::guessed,
+                             &Counters::portions, &Counters::written,   &Counters::bytes,       &Counters::shared,
+                             &Counters::sent,     &Counters::transfers, &Counters::transferred, &Counters::whole,
+                             &Counters::copy_ns,  &Counters::wait_ns,   &Counters::send_ns,     &Counters::file_ns};
 static_assert(sizeof(Counters) == kFields.size() * sizeof(std::uint64_t));
 
 FileRange range_of(const Part& part) {
@@ -36,21 +36,33 @@ Counters& Counters::operator+=(const Counters& other) {
   return *this;
 }
 
-Engine::Engine(const NodeArena& arena, const Windows& windows, Team team, Links& links, Storage* storage, EngineOptions options)
-    : arena_(arena), windows_(windows), team_(std::move(team)), links_(links), storage_(storage), options_(options) {
+Engine::Engine(NodeArena& arena, const Windows& windows, Team team, Links& links, Storage* storage, EngineOptions options)
+    : arena_(arena), windows_(windows), team_(std::move(team)), links_(links), storage_(storage), options_(std::move(options)) {
   for (std::uint32_t window = 0; window < team_.aggregators.size(); ++window) {
     if (team_.aggregators[window].owner_here == team_.rank) owned_.push_back(window);
   }
   call_ = arena_.control().opened.load();  // the last one of the file that had the arena before
 }
 
-Outcome Engine::run(const Part& part, bool write) {
+bool Engine::prepare() {
+  if (ready_ || unable_) return ready_;
+  int error = options_.open_file ? options_.open_file(storage_) : 0;
+  if (error == 0 && team_.rank == 0) error = arena_.reserve();
+  unable_ = agree(error) != 0;
+  if (!unable_) arena_.populate();
+  ready_ = !unable_;
+  return ready_;
+}
+
+// Afterwards now_ is what all ranks ask for, and what is to be done about it.
+void Engine::meet(const Part& part, bool write) {
+  const std::uint64_t start = Stopwatch::now();
   ++call_;
-  ++counters_.calls;
   now_write_ = write;
   mine_ = range_of(part);
   post(part);
   const bool guessed = guess(part, write);
+  before_ns_ = Stopwatch::now() - start;
   arrive();
   Control& control = arena_.control();
   const std::uint32_t call = call_;
@@ -65,16 +77,30 @@ Outcome Engine::run(const Part& part, bool write) {
     wait(control.opened, [&control, call] { return control.opened.load() == call; });
   }
   now_ = control.asked;
+  learn(now_.spent_ns);
   if (now_.spoilt) clean();
+  const bool misled = now_.spoilt && now_.verdict == Verdict::fresh;
+  distrust_ = misled ? kDistrust : distrust_ - (distrust_ > 0 ? 1 : 0);
+}
+
+Outcome Engine::run(const Part& part, bool write) {
+  ++counters_.calls;
+  ++seen_;
+  const auto collected = [this] { return now_.verdict == Verdict::fresh || now_.verdict == Verdict::continued; };
+  meet(part, write);
+  if (collected() && now_.bytes > 0 && !ready_) {
+    prepare();
+    meet(part, write);
+  }
   Outcome outcome{.verdict = now_.verdict, .refusal = now_.refusal};
-  distrust_ = now_.spoilt ? kDistrust : distrust_ - (distrust_ > 0 ? 1 : 0);
-  last_known_ = now_.verdict == Verdict::fresh || now_.verdict == Verdict::continued;
+  last_known_ = collected();
   last_ = now_;
   last_mine_ = arena_.slot(team_.rank);
   last_write_ = write;
   first_ = false;
+  begin_way();
   count(part);
-  if (!last_known_) return outcome;
+  if (!last_known_ || now_.bytes == 0) return outcome;
   const bool continued = now_.verdict == Verdict::continued;
   if (write) {
     write_portions(part, continued);
@@ -86,11 +112,55 @@ Outcome Engine::run(const Part& part, bool write) {
     outcome.error = arena_.failure(window).error;
   }
   outcome.bytes = moved(part, write);
+  if (timed_) spent_ns_ = before_ns_ + (Stopwatch::now() - arena_.control().opened_ns);
   return outcome;
+}
+
+// The way that was decided on is gone from here on, by all ranks alike.
+void Engine::begin_way() {
+  spent_ns_ = 0;
+  free_ = now_.unasked;
+  passing_ = now_.verdict == Verdict::passed;
+  if (options_.contest == nullptr || now_.bytes == 0) return;
+  const Requests requests = requests_of(now_);
+  const CallKind kind = kind_of(requests);
+  if (now_.compared) {
+    const Way way = passing_ ? Way::pass : Way::collect;
+    options_.contest->begin(kind, way, now_.unasked);
+    timed_ = Timed{.kind = kind, .way = way, .bytes = now_.bytes};
+  } else if (now_.aside) {
+    options_.contest->step_aside(kind, now_.unasked);
+  }
+}
+
+bool Engine::passes() {
+  if (free_ == 0) return false;
+  --free_;
+  ++seen_;
+  ++counters_.unasked;
+  return true;
+}
+
+void Engine::passed_through() {
+  if (passing_ && timed_) spent_ns_ = Stopwatch::now() - arena_.control().opened_ns;
+  passing_ = false;
+}
+
+void Engine::settle() {
+  if (timed_) agree(0);
+}
+
+// What the last call cost, as all ranks have told. Who publishes learns it first, since it decides by that.
+void Engine::learn(std::uint64_t spent_ns) {
+  if (!timed_) return;
+  options_.contest->took(timed_->kind, timed_->way, timed_->bytes, spent_ns);
+  timed_.reset();
 }
 
 void Engine::count(const Part& part) {
   if (now_.verdict == Verdict::independent) ++counters_.independent;
+  if (now_.verdict == Verdict::passed) ++counters_.aside;
+  if (now_.compared) ++counters_.compared;
   if (now_.verdict != Verdict::fresh && now_.verdict != Verdict::continued) return;
   if (now_.verdict == Verdict::continued) ++counters_.guessed;
   counters_.bytes += static_cast<std::uint64_t>(part.end - part.begin);
@@ -112,6 +182,7 @@ std::int32_t Engine::agree(std::int32_t number) {
   arrive();
   Control& control = arena_.control();
   wait(control.opened, [&control, call = call_] { return control.opened.load() == call; });
+  learn(control.asked.spent_ns);
   last_known_ = false;
   // A call without bytes has no windows to be through with.
   return control.asked.refusal;
@@ -123,6 +194,8 @@ void Engine::post(const Part& part) {
   slot = {};
   slot.refusal = part.refusal;
   slot.must_collect = part.must_collect ? 1 : 0;
+  slot.timed = part.timed ? 1 : 0;
+  slot.spent_ns = spent_ns_;
   if (mine_.begin == mine_.end) return;
   slot.begin = mine_.begin;
   slot.end = mine_.end;
@@ -134,7 +207,7 @@ void Engine::post(const Part& part) {
 
 // What all ask for: as the program's hints say, or what they asked for last, moved as far as this rank has moved.
 bool Engine::believe(const Slot& slot, bool write) {
-  if (team_.nodes > 1 || slot.refusal != 0 || slot.bytes == 0 || distrust_ > 0) return false;
+  if (!ready_ || team_.nodes > 1 || slot.refusal != 0 || slot.bytes == 0 || distrust_ > 0) return false;
   const bool told = options_.hints != nullptr && options_.hints->same_io_size && options_.hints->contiguous_data;
   // After a read others may still take their part out of the windows.
   if (first_ ? !told : last_write_ != write) return false;
@@ -153,6 +226,8 @@ bool Engine::believe(const Slot& slot, bool write) {
   now_ = last_;
   now_.begin += moved;
   now_.end += moved;
+  if (slot.must_collect == 0) route(now_, slot.timed != 0);
+  if (now_.verdict == Verdict::passed || now_.verdict == Verdict::independent) return false;  // it is another way's turn
   return now_.begin >= 0 && now_.begin % now_.granule == 0 && now_.end % now_.granule == 0;
 }
 
@@ -181,7 +256,11 @@ void Engine::arrive() {
   Control& control = arena_.control();
   const bool last = control.gate.add(1) == team_.ranks * call_;
   if (team_.nodes == 1) {
-    if (last) publish(sum_up());
+    if (!last) return;
+    bool right = false;
+    Asked asked = sum_up(right);
+    decide(asked, right);
+    publish(asked);
     return;
   }
   if (last) control.gate.wake_all();
@@ -190,16 +269,17 @@ void Engine::arrive() {
   join_nodes();
 }
 
-// Of the ranks of this node, all of which have posted what they ask for.
-Asked Engine::sum_up() const {
+// Of the ranks of this node, all of which have posted what they ask for. `right`: all who have data guessed, and all guessed
+// right.
+Asked Engine::sum_up(bool& right) const {
   Asked asked{.begin = kEnd, .end = 0, .granule = 0};
-  bool any_guess = false;
   bool all_guesses = true;
   std::int64_t reached = 0;
   for (std::uint32_t rank = 0; rank < team_.ranks; ++rank) {
     const Slot& slot = arena_.slot(rank);
     asked.refusal = std::max(asked.refusal, slot.refusal);
-    any_guess = any_guess || slot.guess_end != 0;
+    asked.spent_ns = std::max(asked.spent_ns, slot.spent_ns);
+    asked.spoilt = asked.spoilt || slot.guess_end != 0;
     if (slot.bytes == 0) continue;
     all_guesses = all_guesses && slot.guess_end != 0;
     asked.begin = std::min(asked.begin, slot.begin);
@@ -212,30 +292,36 @@ Asked Engine::sum_up() const {
     ++asked.with_data;
     asked.bytes += slot.bytes;
   }
-  if (asked.bytes == 0)
-    return {.granule = 1,
-            .verdict = asked.refusal != 0 ? Verdict::refused : Verdict::fresh,
-            .refusal = asked.refusal,
-            .spoilt = any_guess};
+  if (asked.bytes == 0) {
+    return {.granule = 1, .refusal = asked.refusal, .spoilt = asked.spoilt, .spent_ns = asked.spent_ns};
+  }
   asked.granule = std::gcd(asked.granule, options_.alignment);
-  bool right = all_guesses && asked.refusal == 0;
+  right = all_guesses;
   for (std::uint32_t rank = 0; rank < team_.ranks && right; ++rank) {
     const Slot& slot = arena_.slot(rank);
     if (slot.bytes == 0) continue;
     right = slot.guess_begin == asked.begin && slot.guess_end == asked.end && slot.guess_granule == asked.granule;
   }
+  return asked;
+}
+
+// What becomes of the call; by one rank of each node, and the same on all of them.
+void Engine::decide(Asked& asked, bool right) {
+  learn(asked.spent_ns);
+  const Slot& first = arena_.slot(0);
   if (asked.refusal != 0) {
     asked.verdict = Verdict::refused;
-  } else {
-    asked.verdict = right ? Verdict::continued : advised(asked, arena_.slot(0).must_collect != 0);
+  } else if (asked.bytes > 0 && (first.must_collect == 0 || unable_)) {
+    route(asked, first.timed != 0);
   }
-  asked.spoilt = any_guess && asked.verdict != Verdict::continued;
-  return asked;
+  if (asked.verdict == Verdict::fresh && right) asked.verdict = Verdict::continued;
+  asked.spoilt = asked.spoilt && asked.verdict != Verdict::continued;
 }
 
 // By the first rank of the node: what the ranks of all nodes ask for.
 void Engine::join_nodes() {
-  const Asked here = sum_up();
+  bool right = false;  // nobody guesses
+  const Asked here = sum_up(right);
   std::vector<Asked> nodes(team_.nodes);
   const Stopwatch watch(counters_.send_ns);
   links_.gather(&here, nodes.data(), sizeof here);
@@ -245,6 +331,7 @@ void Engine::join_nodes() {
     const Asked& one = nodes[node];
     arena_.node_range(node) = {.begin = one.begin, .end = one.end};
     all.refusal = std::max(all.refusal, one.refusal);
+    all.spent_ns = std::max(all.spent_ns, one.spent_ns);
     if (one.bytes == 0) continue;
     all.begin = std::min(all.begin, one.begin);
     all.end = std::max(all.end, one.end);
@@ -256,8 +343,8 @@ void Engine::join_nodes() {
     all.with_data += one.with_data;
     all.bytes += one.bytes;
   }
-  if (all.bytes == 0) all = {.granule = 1, .refusal = all.refusal};
-  all.verdict = all.refusal != 0 ? Verdict::refused : advised(all, arena_.slot(0).must_collect != 0);
+  if (all.bytes == 0) all = {.granule = 1, .refusal = all.refusal, .spent_ns = all.spent_ns};
+  decide(all, false);
   publish(all);
 }
 
@@ -272,10 +359,34 @@ Requests Engine::requests_of(const Asked& asked) const {
           .end = asked.end};
 }
 
-Verdict Engine::advised(const Asked& asked, bool must_collect) const {
-  if (must_collect || options_.hints == nullptr || options_.layout == nullptr) return Verdict::fresh;
-  return choose_way(*options_.hints, *options_.layout, requests_of(asked)).value == Way::independent ? Verdict::independent
-                                                                                                     : Verdict::fresh;
+// Verdict::fresh, independent or passed: by what the program says, else by what its calls have cost. `timed`: as in Part.
+void Engine::route(Asked& asked, bool timed) const {
+  asked.verdict = Verdict::fresh;
+  asked.aside = asked.compared = false;
+  asked.unasked = 0;
+  if (options_.hints == nullptr || options_.layout == nullptr) return;
+  const Hints& hints = *options_.hints;
+  const Requests requests = requests_of(asked);
+  const auto choice = choose_way(hints, *options_.layout, requests);
+  if (choice.value == Way::independent) {
+    asked.verdict = Verdict::independent;
+    return;
+  }
+  Way way = unable_ ? Way::pass : choice.value;
+  asked.aside = way == Way::pass;
+  const CallKind kind = kind_of(requests);
+  if (hints.switch_every > 0 && !unable_ && (asked.aside || may_compare(hints, choice))) {
+    asked.aside = false;
+    const std::uint64_t since = (seen_ - 1) % hints.switch_every;
+    way = (seen_ - 1) / hints.switch_every % 2 == 0 ? Way::collect : Way::pass;
+    if (way == Way::pass) asked.unasked = static_cast<std::uint32_t>((hints.switch_every - 1 - since) / 2);
+  } else if (options_.contest != nullptr && may_compare(hints, choice) && !unable_) {
+    asked.compared = timed;
+    way = timed ? options_.contest->next(kind) : options_.contest->settled(kind);
+  }
+  if (way != Way::pass) return;
+  asked.verdict = Verdict::passed;
+  if (options_.contest != nullptr && (asked.compared || asked.aside)) asked.unasked = options_.contest->unasked(kind);
 }
 
 // All have arrived, so nobody looks at what is left of the last call any more.
@@ -295,6 +406,7 @@ void Engine::publish(const Asked& asked) {
   control.end_of_file.store(kEnd, std::memory_order_relaxed);
   if (team_.nodes == 1) arena_.node_range(0) = {.begin = asked.begin, .end = asked.end};
   control.asked = asked;
+  control.opened_ns = Stopwatch::now();
   control.opened.store(call_);
   control.opened.wake_all();
   if (asked.verdict != Verdict::continued) {

@@ -8,6 +8,12 @@
 // they asked for then, moved as far as its own part has moved), fills the first portion by that guess and arrives. Who comes last
 // looks whether all guessed right. If not, the windows are taken back and nothing is lost but time.
 //
+// Not every call is better collected. What is said of choices.hpp decides where calls begin; where the program left it open, the
+// times of calls do (contest.hpp): each rank tells at its next arrival how long the last call took it, and the largest number
+// counts. So all ranks go over to the other way at the same call. A call that is passed is done by the MPI, whose own time is
+// then taken. Windows are made, and the file is opened by aggregators, when the first call is collected; until then there is next
+// to nothing to pay for.
+//
 // An aggregator that fails stops writing and goes on serving; at the end all ranks know what failed, and each how many of its
 // bytes are in the file.
 //
@@ -19,9 +25,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <vector>
 
 #include "collective/choices.hpp"
+#include "collective/contest.hpp"
 #include "collective/data_map.hpp"
 #include "collective/hints.hpp"
 #include "collective/links.hpp"
@@ -51,6 +60,11 @@ struct EngineOptions {
   // What decides whether a call is collected; null: every one is.
   const Hints* hints = nullptr;
   const FileLayout* layout = nullptr;
+  // What is known of both ways, which learns of each call; null: the MPI's own is never tried.
+  Contest* contest = nullptr;
+  // Gives this rank what it reads and writes the file by, before the first call that is collected; an errno if it cannot, and
+  // then nothing is collected at all. Null: it has been given already.
+  std::function<int(Storage*&)> open_file{};
   std::int64_t alignment = 4096;  // divides the bounds of all chunks
   bool fill_holes = false;        // hint ds_in_coll: a window with holes is read, changed and written as a whole
 };
@@ -63,7 +77,8 @@ struct Part {
   const DataMap* buffer = nullptr;
   std::byte* memory = nullptr;
   std::int32_t refusal = 0;   // not 0: the caller's arguments are bad, and how; then nothing else counts
-  bool must_collect = false;  // never Verdict::independent; the same on all ranks
+  bool must_collect = false;  // never Verdict::independent, and passed only if nothing can be collected; the same on all ranks
+  bool timed = true;          // if it is passed, the MPI is through with it when it returns; the same on all ranks
 };
 
 struct Outcome {
@@ -79,6 +94,9 @@ struct Counters {
   std::uint64_t writes = 0;       // collected
   std::uint64_t reads = 0;        // collected
   std::uint64_t independent = 0;  // better not collected
+  std::uint64_t aside = 0;        // better left to the MPI
+  std::uint64_t compared = 0;     // of these and of those collected, that were on trial
+  std::uint64_t unasked = 0;      // left to the MPI besides, without asking anybody
   std::uint64_t guessed = 0;      // collected, and needed one arrival only
   std::uint64_t portions = 0;
   std::uint64_t written = 0;    // bytes of all ranks that were given to collected writes
@@ -99,10 +117,19 @@ struct Counters {
 class Engine {
  public:
   // `storage` may be null on a rank that is no aggregator. All outlive the engine.
-  Engine(const NodeArena& arena, const Windows& windows, Team team, Links& links, Storage* storage, EngineOptions options);
+  Engine(NodeArena& arena, const Windows& windows, Team team, Links& links, Storage* storage, EngineOptions options);
 
   Outcome write(const Part& part) { return run(part, true); }
   Outcome read(const Part& part) { return run(part, false); }
+  // Whether the next call goes to the MPI without asking: then it counts as made, and all ranks are told the same.
+  bool passes();
+  // After Verdict::passed, when the MPI is through with the call.
+  void passed_through();
+  // The last time that was taken is told to all, who may need it for other files. Collective.
+  void settle();
+  // Takes memory for windows and opens the file; false if a rank cannot. Collective, if is_ready() does not hold.
+  bool prepare();
+  bool is_ready() const { return ready_; }
   // All ranks together: the largest of their numbers, none of which is negative.
   std::int32_t agree(std::int32_t number);
 
@@ -128,15 +155,26 @@ class Engine {
     std::vector<std::uint32_t> here;     // of each buffer: uses by ranks of this node
   };
 
+  // Whose time is wanted.
+  struct Timed {
+    CallKind kind;
+    Way way = Way::collect;
+    std::int64_t bytes = 0;
+  };
+
   // engine.cpp: the course of a call
   Outcome run(const Part& part, bool write);
+  void meet(const Part& part, bool write);
   void post(const Part& part);
   bool believe(const Slot& slot, bool write);
   bool guess(const Part& part, bool write);
   void arrive();
-  Asked sum_up() const;
+  Asked sum_up(bool& right) const;
   Requests requests_of(const Asked& asked) const;
-  Verdict advised(const Asked& asked, bool must_collect) const;
+  void decide(Asked& asked, bool right);
+  void route(Asked& asked, bool timed) const;
+  void learn(std::uint64_t spent_ns);
+  void begin_way();
   void count(const Part& part);
   void join_nodes();
   void publish(const Asked& asked);
@@ -185,7 +223,7 @@ class Engine {
     word.wait_until(done, &links_);
   }
 
-  const NodeArena& arena_;
+  NodeArena& arena_;
   const Windows& windows_;
   Team team_;
   Links& links_;
@@ -201,6 +239,16 @@ class Engine {
   bool last_known_ = false;
   bool first_ = true;
   std::uint32_t distrust_ = 0;  // calls to go without a guess, after a wrong one
+
+  // Of the two ways. The same on all ranks, but for what this one has spent.
+  bool ready_ = false;           // windows are there, and the file is open
+  bool unable_ = false;          // and never will be
+  std::uint32_t free_ = 0;       // calls to go to the MPI without asking
+  std::uint64_t seen_ = 0;       // calls so far
+  std::optional<Timed> timed_;   // the last call, if its time is wanted
+  bool passing_ = false;         // the MPI is at it
+  std::uint64_t before_ns_ = 0;  // of this rank, before it arrived at the call
+  std::uint64_t spent_ns_ = 0;
 
   // The call that is under way.
   bool now_write_ = false;

@@ -107,7 +107,7 @@ class Line {
 void add_times(Line& line, const FileReport& report) {
   struct Part {
     std::string_view name;
-    std::uint64_t Times::* time;
+    std::uint64_t Times::*time;
   };
   line.key("seconds");
   line.open('{');
@@ -155,6 +155,32 @@ void add_pattern(Line& line, const Requests& requests) {
   line.field("longest_piece", requests.longest_piece);
   line.field("interleaved", requests.interleaved);
   line.close('}');
+}
+
+void add_costs(Line& line, std::string_view name, const Contest::Costs& costs) {
+  line.key(name);
+  if (costs.count == 0) return line.word("null");
+  line.number(costs.median());
+}
+
+void add_ways(Line& line, const Contest& contest) {
+  line.key("ways");
+  line.open('[');
+  for (const Contest::Standing& one : contest.standings()) {
+    line.open('{');
+    line.field("write", one.kind.write);
+    line.field("interleaved", one.kind.interleaved);
+    line.field("piece", std::uint64_t{1} << one.kind.piece);
+    line.field("call", std::uint64_t{1} << one.kind.bytes);
+    line.key("kept");
+    line.string(!one.kept ? "none" : *one.kept == Way::collect ? "collect" : "pass");
+    line.field("tried", !one.aside);
+    add_costs(line, "collected_ns_per_kib", one.collected);
+    add_costs(line, "passed_ns_per_kib", one.passed);
+    line.field("dropped", one.dropped);
+    line.close('}');
+  }
+  line.close(']');
 }
 
 Times times_of(const Counters& counters) {
@@ -205,6 +231,9 @@ std::string to_json_line(const FileReport& report) {
   line.field("collected_writes", report.first.writes);
   line.field("collected_reads", report.first.reads);
   line.field("independent", report.first.independent);
+  line.field("aside", report.first.aside);
+  line.field("unasked", report.first.unasked);
+  line.field("compared", report.first.compared);
   line.field("passed", report.passed);
   line.field("guessed", report.first.guessed);
   line.field("portions", report.first.portions);
@@ -219,6 +248,7 @@ std::string to_json_line(const FileReport& report) {
   line.key("communication_share");
   line.fraction(communication_share(report.aggregating), 4);
   add_pattern(line, report.largest_write);
+  add_ways(line, report.contest);
   line.key("hints");
   line.open('[');
   report.hints.each([&line](const char* key, const char* value) {

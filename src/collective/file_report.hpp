@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "collective/choices.hpp"
+#include "collective/contest.hpp"
 #include "collective/engine.hpp"
 #include "collective/file_layout.hpp"
 #include "collective/hints.hpp"
@@ -42,6 +43,7 @@ struct FileReport {
   Hints hints;               // in force
   Requests largest_write;    // without bytes: none was collected
   std::uint64_t passed = 0;  // calls that were left to the MPI
+  Contest contest;           // what was learnt of the two ways, here and from files before
 
   // Of all ranks.
   std::uint32_t ranks = 0;

@@ -16,6 +16,9 @@ RankReport rank(std::uint64_t bytes, bool aggregator, const Times& times) {
   report.counters = {.calls = 3,
                      .writes = 2,
                      .reads = 1,
+                     .aside = 4,
+                     .compared = 3,
+                     .unasked = 6,
                      .guessed = 1,
                      .portions = 5,
                      .written = 600,
@@ -50,6 +53,10 @@ FileReport two_ranks() {
                           .begin = 100,
                           .end = 500};
   report.passed = 9;
+  const CallKind small{.write = true, .piece = 12, .bytes = 16};
+  report.contest.begin(small, Way::collect, 0);
+  report.contest.took(small, Way::collect, 4096, 1000);
+  report.contest.step_aside({.write = false, .piece = 20, .bytes = 20}, 0);
   const std::array ranks{rank(100, true, {.copy = 1'000'000, .wait = 2'000'000, .send = 500'000, .file = 6'500'000}),
                          rank(300, false, {.copy = 1'500'000, .wait = 9'000'000, .send = 0, .file = 0})};
   report.take(ranks);
@@ -67,14 +74,18 @@ TEST(FileReport, IsALineOfJson) {
       but_hints(two_ranks()),
       R"({"version":1,"path":"/scratch/out","ranks":2,"nodes":2,"aggregators":1,"aggregator_ranks":1,"window_bytes":4194304,)"
       R"("striped":true,"components":[{"start":0,"stripe_size":65536,"osts":[4,5]},{"start":10,"stripe_size":65536,"osts":[6]}],)"
-      R"("calls":3,"collected_writes":2,"collected_reads":1,"independent":0,"passed":9,"guessed":1,"portions":5,)"
+      R"("calls":3,"collected_writes":2,"collected_reads":1,"independent":0,"aside":4,"unasked":6,"compared":3,"passed":9,"guessed":1,"portions":5,)"
       R"("written_bytes":600,"bytes":400,"shared_bytes":200,"sent_bytes":14,"transfers":4,"rpc_transfers":3,"transferred_bytes":1200,)"
       R"("seconds":{"copy":{"sum":0.002500000,"largest":0.001500000,"aggregators":0.001000000},)"
       R"("wait":{"sum":0.011000000,"largest":0.009000000,"aggregators":0.002000000},)"
       R"("send":{"sum":0.000500000,"largest":0.000500000,"aggregators":0.000500000},)"
       R"("file":{"sum":0.006500000,"largest":0.006500000,"aggregators":0.006500000}},)"
       R"("communication_share":0.3500,)"
-      R"("largest_write":{"begin":100,"end":500,"bytes":400,"ranks":2,"shortest_piece":10,"longest_piece":20,"interleaved":true})");
+      R"("largest_write":{"begin":100,"end":500,"bytes":400,"ranks":2,"shortest_piece":10,"longest_piece":20,"interleaved":true},)"
+      R"("ways":[{"write":true,"interleaved":false,"piece":4096,"call":65536,"kept":"none","tried":true,)"
+      R"("collected_ns_per_kib":250,"passed_ns_per_kib":null,"dropped":0},)"
+      R"({"write":false,"interleaved":false,"piece":1048576,"call":1048576,"kept":"pass","tried":false,)"
+      R"("collected_ns_per_kib":null,"passed_ns_per_kib":null,"dropped":0}])");
 }
 
 TEST(FileReport, HintsAreThoseInForce) {
@@ -90,7 +101,7 @@ TEST(FileReport, HintsAreThoseInForce) {
 TEST(FileReport, NothingIsWritten) {
   FileReport report;
   report.take({});
-  EXPECT_TRUE(but_hints(report).ends_with(R"("communication_share":0.0000,"largest_write":null)")) << but_hints(report);
+  EXPECT_TRUE(but_hints(report).ends_with(R"("communication_share":0.0000,"largest_write":null,"ways":[])")) << but_hints(report);
   EXPECT_NE(but_hints(report).find(R"("striped":false,"components":[],)"), std::string::npos);
 }
 

@@ -28,6 +28,7 @@ enum class Meaning : std::uint8_t {
   ranks_per_node,
   flatten,
   osts,
+  switch_every,
 };
 
 // How a yes and a no of this key are written.
@@ -63,6 +64,7 @@ constexpr std::array kKeys{
     Key{"iez_ranks_per_node", Meaning::ranks_per_node},
     Key{"iez_flatten", Meaning::flatten},
     Key{"iez_osts", Meaning::osts},
+    Key{"iez_switch_every", Meaning::switch_every},
 };
 
 struct ModeName {
@@ -204,6 +206,8 @@ bool set(Hints& hints, Meaning meaning, std::string_view text) {
       return store(is_later(text), hints.flatten_later);
     case Meaning::osts:
       return store(number<std::uint32_t>(text, 0), hints.osts);
+    case Meaning::switch_every:
+      return store(number<std::uint32_t>(text, 0), hints.switch_every);
   }
   return false;
 }
@@ -298,6 +302,8 @@ const char* Hints::value(std::size_t index, std::span<char, kLongestValue> room)
       return flatten_later ? "later" : "close";
     case Meaning::osts:
       return digits_if(osts > 0, osts, room);
+    case Meaning::switch_every:
+      return digits_if(switch_every > 0, switch_every, room);
   }
   return nullptr;
 }

@@ -21,6 +21,7 @@
 //   iez_flatten         -                            close, later: when a log is brought into its file
 //   iez_osts            -                            OSTs of the file system, for iez_mode=choose
 //   iez_ranks_per_node  -                            imagine nodes of so many ranks: to try what several nodes do on one
+//   iez_switch_every    -                            collect so many calls, leave as many to the MPI, and so on: to try that
 //
 // Compiled into preload libraries, too: no exceptions, no allocation.
 //
@@ -66,6 +67,7 @@ struct Hints {
   std::int32_t first_ost = -1;           // -1: not said
   std::uint32_t ranks_per_node = 0;      // 0: as they are
   std::uint32_t osts = 0;                // of the file system; 0: not said
+  std::uint32_t switch_every = 0;        // calls; 0: by their times
   std::uint32_t bad_values = 0;          // that were ignored
 
   // Whether the key is one of ours. Letters of a value may be of either case; a size may end with K, M or G.

@@ -99,6 +99,7 @@ TEST(Hints, BadValuesAreCountedAndChangeNothing) {
       {"iez_mode", "fast"},
       {"iez_flatten", "never"},
       {"iez_osts", "-1"},
+      {"iez_switch_every", "often"},
       {"romio_cb_write", "ENABLED"},
       {"cb_nodes", "*:1"},
   };

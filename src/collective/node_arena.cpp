@@ -46,18 +46,27 @@ struct NodeArena::Places {
   std::size_t end;
 };
 
-NodeArena::~NodeArena() {
+NodeArena::~NodeArena() { let_go(); }
+
+void NodeArena::let_go() {
   if (base_ != nullptr) ::munmap(base_, size_);
+  if (fd_ >= 0) ::close(fd_);
 }
 
 NodeArena::NodeArena(NodeArena&& other) noexcept
-    : base_(std::exchange(other.base_, nullptr)), size_(std::exchange(other.size_, 0)), shape_(other.shape_) {}
+    : base_(std::exchange(other.base_, nullptr)),
+      size_(std::exchange(other.size_, 0)),
+      fd_(std::exchange(other.fd_, -1)),
+      populated_(other.populated_),
+      shape_(other.shape_) {}
 
 NodeArena& NodeArena::operator=(NodeArena&& other) noexcept {
   if (this != &other) {
-    if (base_ != nullptr) ::munmap(base_, size_);
+    let_go();
     base_ = std::exchange(other.base_, nullptr);
     size_ = std::exchange(other.size_, 0);
+    fd_ = std::exchange(other.fd_, -1);
+    populated_ = other.populated_;
     shape_ = other.shape_;
   }
   return *this;
@@ -67,13 +76,30 @@ std::size_t NodeArena::size_of(const ArenaShape& shape) { return Places(shape).e
 
 int NodeArena::map(int fd, const ArenaShape& shape) {
   const std::size_t size = size_of(shape);
-  // Populated: one call instead of a fault for every page in every process.
-  void* const memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
+  void* const memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (memory == MAP_FAILED) return errno;
   base_ = static_cast<std::byte*>(memory);
   size_ = size;
+  fd_ = fd;
   shape_ = shape;
   return 0;
+}
+
+int NodeArena::reserve() {
+  if (populated_) return 0;
+  return ::posix_fallocate(fd_, 0, static_cast<off_t>(size_));
+}
+
+void NodeArena::populate() {
+  if (populated_) return;
+  // One call instead of a fault for every page in every process; where it fails, there are faults.
+  void* const memory = ::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd_, 0);
+  if (memory != MAP_FAILED) {
+    ::munmap(base_, size_);
+    base_ = static_cast<std::byte*>(memory);
+  }
+  ::close(std::exchange(fd_, -1));
+  populated_ = true;
 }
 
 int NodeArena::create(const ArenaShape& shape, std::string& name, NodeArena& arena) {
@@ -89,10 +115,11 @@ int NodeArena::create(const ArenaShape& shape, std::string& name, NodeArena& are
     if (fd < 0 && errno != EEXIST) return errno;
   }
   if (fd < 0) return EEXIST;
-  int error = ::posix_fallocate(fd, 0, static_cast<off_t>(size_of(shape)));
+  int error = ::ftruncate(fd, static_cast<off_t>(size_of(shape))) == 0 ? 0 : errno;
+  if (error == 0) error = ::posix_fallocate(fd, 0, static_cast<off_t>(Places(shape).coverage));
   if (error == 0) error = arena.map(fd, shape);
-  ::close(fd);
   if (error != 0) {
+    ::close(fd);
     ::shm_unlink(text);
     return error;
   }
@@ -111,7 +138,7 @@ int NodeArena::attach(const ArenaShape& shape, const std::string& name, NodeAren
   const int fd = ::shm_open(name.c_str(), O_RDWR | O_CLOEXEC, 0);
   if (fd < 0) return errno;
   const int error = arena.map(fd, shape);
-  ::close(fd);
+  if (error != 0) ::close(fd);
   return error;
 }
 

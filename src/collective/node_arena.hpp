@@ -39,8 +39,10 @@ struct alignas(64) Slot {
   std::int64_t guess_begin = 0;  // what it believed all ranks together ask for, when it put bytes into windows already
   std::int64_t guess_end = 0;    // 0: it did not
   std::int64_t guess_granule = 0;
+  std::uint64_t spent_ns = 0;     // in the last call whose time is wanted
   std::int32_t refusal = 0;       // not 0: it cannot take part, and why
   std::int32_t must_collect = 0;  // whatever advice says
+  std::int32_t timed = 0;         // the call is over when it returns
 };
 
 // A part of the file.
@@ -53,6 +55,7 @@ enum class Verdict : std::uint32_t {
   fresh,        // nobody put anything into windows yet, or it was taken out again
   continued,    // what was put into windows of the first portion is right, and all have done so
   independent,  // better not collected: every rank on its own
+  passed,       // better left to the MPI
   refused,
 };
 
@@ -68,7 +71,11 @@ struct Asked {
   bool interleaved = false;     // one's bytes begin before those of a lower rank end
   Verdict verdict = Verdict::fresh;
   std::int32_t refusal = 0;
-  bool spoilt = false;  // windows hold what somebody put into them by a wrong belief
+  bool spoilt = false;         // windows hold what somebody put into them by a wrong belief
+  bool aside = false;          // passed, and that needed no trial
+  bool compared = false;       // its way is one of two that are compared by their times
+  std::uint32_t unasked = 0;   // passed: so many calls more go to the MPI without being asked about
+  std::uint64_t spent_ns = 0;  // by the slowest rank, in the last call whose time is wanted
 };
 
 // How far an aggregator came that failed.
@@ -93,6 +100,7 @@ struct alignas(64) Control {
   WaitWord cleaned;                    // windows that were taken back, since then
   std::atomic<std::uint32_t> done{0};  // the last call that is through
   Asked asked;
+  std::uint64_t opened_ns = 0;               // when, by the node's clock
   std::atomic<std::int64_t> end_of_file{0};  // reading: the least offset at which the file was found to end
 };
 
@@ -105,12 +113,19 @@ class NodeArena {
   NodeArena(const NodeArena&) = delete;
   NodeArena& operator=(const NodeArena&) = delete;
 
-  // Makes it, and a name by which the other ranks of the node find it. Its pages are there when this returns: a full /dev/shm is
-  // an error here (errno), not a signal later. Returns 0 or an errno.
+  // Makes it, and a name by which the other ranks of the node find it. Room for windows is not taken yet: who never collects does
+  // not pay for it. What else there is has its pages when this returns: a full /dev/shm is an error here (errno), not a signal
+  // later. Returns 0 or an errno.
   static int create(const ArenaShape& shape, std::string& name, NodeArena& arena);
   static int attach(const ArenaShape& shape, const std::string& name, NodeArena& arena);
   // When all have attached: it vanishes with its last process.
   static void unlink(const std::string& name);
+
+  // Takes room for the windows; by one rank of the node. 0 or an errno.
+  int reserve();
+  // When that has been done: this process has all pages at hand, and windows may be used. References to what is in the arena end.
+  void populate();
+  bool has_windows() const { return populated_; }
 
   explicit operator bool() const { return base_ != nullptr; }
   const ArenaShape& shape() const { return shape_; }
@@ -129,9 +144,12 @@ class NodeArena {
   struct Places;
   static std::size_t size_of(const ArenaShape& shape);
   int map(int fd, const ArenaShape& shape);
+  void let_go();
 
   std::byte* base_ = nullptr;
   std::size_t size_ = 0;
+  int fd_ = -1;  // until there are windows
+  bool populated_ = false;
   ArenaShape shape_;
 };
 

@@ -15,13 +15,14 @@ class Stopwatch {
   Stopwatch(const Stopwatch&) = delete;
   Stopwatch& operator=(const Stopwatch&) = delete;
 
- private:
+  // Nanoseconds, by a clock that all processes of a node share.
   static std::uint64_t now() {
     timespec time{};
     ::clock_gettime(CLOCK_MONOTONIC, &time);
     return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(time.tv_nsec);
   }
 
+ private:
   std::uint64_t& sum_;
   std::uint64_t start_;
 };

@@ -74,6 +74,21 @@ int sync_folder(int fd) {
 
 }  // namespace
 
+FileStamp stamp_of(int fd) {
+  struct statx about {};
+  if (::statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &about) != 0) return {};
+  FileStamp stamp{.inode = about.stx_ino};
+  if ((about.stx_mask & STATX_BTIME) != 0) {
+    stamp.born_ns = (std::int64_t{about.stx_btime.tv_sec} * 1'000'000'000) + about.stx_btime.tv_nsec;
+  }
+  return stamp;
+}
+
+bool may_be_same(const FileStamp& a, const FileStamp& b) {
+  const auto differ = [](auto one, auto other) { return one != 0 && other != 0 && one != other; };
+  return !differ(a.inode, b.inode) && !differ(a.born_ns, b.born_ns);
+}
+
 int Descriptor::reset(int fd) {
   const int old = fd_;
   fd_ = fd;

@@ -14,6 +14,17 @@
 
 namespace iez::rank_log {
 
+// Which file it is, and not another one of the same name or of the same inode, made later. What is 0 is not known.
+struct FileStamp {
+  std::uint64_t inode = 0;
+  std::int64_t born_ns = 0;  // since 1970, by the clock of the file system
+};
+
+// Nothing is known of a file that cannot be looked at.
+FileStamp stamp_of(int fd);
+// Unless what is known of both differs.
+bool may_be_same(const FileStamp& a, const FileStamp& b);
+
 class Descriptor {
  public:
   Descriptor() = default;

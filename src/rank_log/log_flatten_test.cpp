@@ -222,7 +222,7 @@ class Damage : public testing::Test {
     const RankVisitor visitor{
         .take = [](void* context, const RankCounts& counts) { *static_cast<std::string*>(context) += damage_of(counts); },
         .context = &text};
-    EXPECT_FALSE(survey_log(fd.get(), 0, survey, visitor));
+    EXPECT_FALSE(survey_log(fd.get(), {}, survey, visitor));
     EXPECT_EQ(survey.sound(), text.empty());
     return text;
   }

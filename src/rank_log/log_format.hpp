@@ -19,11 +19,13 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "logs are little-endian
 
 inline constexpr char kFolderSuffix[] = ".iezlog";            // FILE.iezlog
 inline constexpr char kRetiredSuffix[] = ".done";             // FILE.iezlog.done: is in FILE, only to be removed
+inline constexpr char kStaleSuffix[] = ".stale";              // FILE.iezlog.stale: is of another file, which had this name
 inline constexpr char kDamagedSuffix[] = ".damaged";          // FILE.iezlog.damaged: what was whole of it is in FILE
 inline constexpr std::uint64_t kMagic = 0x31474F4C'525A4549;  // "IEZRLOG1"
 inline constexpr std::uint32_t kByteOrder = 0x01020304;
 inline constexpr std::uint32_t kForeignByteOrder = 0x04030201;
 inline constexpr std::uint16_t kVersion = 1;
+inline constexpr std::uint16_t kMinorVersion = 1;
 inline constexpr std::uint32_t kMaxRank = (1U << 24U) - 1;
 inline constexpr std::uint64_t kMaxOffset = 0x7FFFFFFF'FFFFFFFF;  // of FILE and of RANK.data
 
@@ -35,15 +37,15 @@ struct Header {
   std::uint32_t header_size;
   std::uint32_t record_size;
   std::uint32_t rank;
-  std::uint32_t ranks;       // of the program; 0: not known
-  std::int64_t created_ns;   // since 1970; 0: not known
-  std::uint64_t file_inode;  // of FILE; 0: not known
-  std::uint64_t reserved;
-  std::uint64_t checksum;  // header_checksum()
+  std::uint32_t ranks;        // of the program; 0: not known
+  std::int64_t created_ns;    // since 1970; 0: not known
+  std::uint64_t file_inode;   // of FILE; 0: not known
+  std::int64_t file_born_ns;  // when FILE was made, since 1970; 0: not known, as in minor version 0
+  std::uint64_t checksum;     // header_checksum()
 };
 static_assert(sizeof(Header) == 64 && offsetof(Header, byte_order) == 8 && offsetof(Header, version) == 12 &&
               offsetof(Header, header_size) == 16 && offsetof(Header, rank) == 24 && offsetof(Header, created_ns) == 32 &&
-              offsetof(Header, file_inode) == 40 && offsetof(Header, checksum) == 56);
+              offsetof(Header, file_inode) == 40 && offsetof(Header, file_born_ns) == 48 && offsetof(Header, checksum) == 56);
 
 inline constexpr std::uint16_t kKindWrite = 1;
 inline constexpr std::uint16_t kKindSize = 2;  // FILE was made this long: what was written before and lies behind is gone

@@ -96,7 +96,7 @@ class HeaderCase : public testing::Test {
  protected:
   void SetUp() override {
     LogWriter writer;
-    ASSERT_EQ(writer.open(folder_.log().c_str(), 3, {.ranks = 8, .file_inode = 77, .now_ns = 5}), 0);
+    ASSERT_EQ(writer.open(folder_.log().c_str(), 3, {.ranks = 8, .file = {.inode = 77, .born_ns = 99}, .now_ns = 5}), 0);
     write_ok(writer, 1, {{.offset = 0, .block = 2}}, "ab");
     bytes_ = content(folder_.index(3));
   }
@@ -134,6 +134,7 @@ TEST_F(HeaderCase, AsWritten) {
   EXPECT_TRUE(found.sound());
   EXPECT_EQ(found.header.ranks, 8U);
   EXPECT_EQ(found.header.file_inode, 77U);
+  EXPECT_EQ(found.header.file_born_ns, 99);
   EXPECT_EQ(found.header.created_ns, 5);
   EXPECT_EQ(found.writes, 1U);
   EXPECT_EQ(damage_of(found), "");

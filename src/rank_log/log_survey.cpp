@@ -33,7 +33,7 @@ Problem each_record(IndexCursor& cursor, int folder, std::uint32_t rank, Take ta
 
 }  // namespace
 
-Problem survey_log(int folder, std::uint64_t file_inode, LogSurvey& survey, const RankVisitor& visitor) {
+Problem survey_log(int folder, const FileStamp& file, LogSurvey& survey, const RankVisitor& visitor) {
   survey = {};
   GrowingArray<std::uint32_t> ranks;
   if (const int error = list_ranks(folder, ranks, survey.strangers)) {
@@ -65,8 +65,8 @@ Problem survey_log(int folder, std::uint64_t file_inode, LogSurvey& survey, cons
     survey.damaged += counts.damaged;
     survey.last_sequence = std::max(survey.last_sequence, counts.last_sequence);
     if (counts.header_fault != HeaderFault::none && counts.header_fault != HeaderFault::unfinished) ++survey.damaged_indexes;
-    const bool known = counts.header_fault == HeaderFault::none && counts.header.file_inode != 0 && file_inode != 0;
-    if (known && counts.header.file_inode != file_inode) ++survey.other_inodes;
+    const FileStamp of_log{.inode = counts.header.file_inode, .born_ns = counts.header.file_born_ns};
+    if (counts.header_fault == HeaderFault::none && !may_be_same(of_log, file)) ++survey.other_files;
     if (visitor.take != nullptr) visitor.take(visitor.context, counts);
   }
   if (survey.sized == 0) {

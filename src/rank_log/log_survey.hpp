@@ -9,6 +9,7 @@
 
 #include "rank_log/growing_array.hpp"
 #include "rank_log/index_cursor.hpp"
+#include "rank_log/log_files.hpp"
 #include "rank_log/problem.hpp"
 
 namespace iez::rank_log {
@@ -24,7 +25,7 @@ struct LogSurvey {
   std::uint64_t torn = 0;             // records that killed writers left
   std::uint64_t damaged = 0;          // others that cannot be used
   std::uint64_t damaged_indexes = 0;  // whose header cannot be used
-  std::uint64_t other_inodes = 0;     // logs of another FILE; only if its inode was given
+  std::uint64_t other_files = 0;      // logs of another FILE, which had this name
   std::uint64_t last_sequence = 0;
   std::uint64_t sized = 0;       // 1: there is a new size, and the next two mean something
   std::uint64_t least_size = 0;  // of all new sizes: what FILE has behind it is gone
@@ -39,7 +40,7 @@ struct RankVisitor {
   void* context = nullptr;
 };
 
-// `file_inode`: of FILE, 0 if it does not matter. Reads every index once; twice if there is a new size.
-[[nodiscard]] Problem survey_log(int folder, std::uint64_t file_inode, LogSurvey& survey, const RankVisitor& visitor = {});
+// `file`: which file FILE is; nothing known: that does not matter. Reads every index once; twice if there is a new size.
+[[nodiscard]] Problem survey_log(int folder, const FileStamp& file, LogSurvey& survey, const RankVisitor& visitor = {});
 
 }  // namespace iez::rank_log

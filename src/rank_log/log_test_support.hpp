@@ -58,7 +58,7 @@ class LogFolder {
     Descriptor folder;
     EXPECT_EQ(open_folder(log().c_str(), folder), 0);
     LogSurvey survey;
-    EXPECT_FALSE(survey_log(folder.get(), 0, survey));
+    EXPECT_FALSE(survey_log(folder.get(), {}, survey));
     return survey;
   }
 
@@ -68,7 +68,7 @@ class LogFolder {
     EXPECT_EQ(open_folder(log().c_str(), folder), 0);
     const Descriptor fd(::open(file().c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
     LogSurvey survey;
-    if (const Problem problem = survey_log(folder.get(), 0, survey)) return problem;
+    if (const Problem problem = survey_log(folder.get(), {}, survey)) return problem;
     if (const Problem problem = prepare_file(survey, fd.get(), options)) return problem;
     // Backwards: no part relies on another.
     for (std::uint32_t part = parts; part > 0; --part) {

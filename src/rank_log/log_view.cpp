@@ -9,7 +9,7 @@
 namespace iez::rank_log {
 
 Problem LogView::open(std::size_t memory) {
-  if (const Problem problem = survey_log(folder_, 0, survey_)) return problem;
+  if (const Problem problem = survey_log(folder_, {}, survey_)) return problem;
   size_ = survey_.final_size;
   struct stat about{};
   if (file_ >= 0 && ::fstat(file_, &about) != 0) return {.error = errno, .place = Place::file, .action = Action::read};

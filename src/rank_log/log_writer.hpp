@@ -33,11 +33,11 @@
 namespace iez::rank_log {
 
 struct WriterOptions {
-  std::uint32_t ranks = 0;       // of the program, to be told by `iez log show`; 0: not known
-  std::uint64_t file_inode = 0;  // of FILE, so that a log is not taken for that of a later file of this name; 0: not known
-  std::int64_t now_ns = 0;       // since 1970; 0: not known
-  mode_t mode = 0666;            // of files, before the umask; folders get the x beside each r
-  bool data_sums = true;         // checksums of data, for `iez log check`
+  std::uint32_t ranks = 0;  // of the program, to be told by `iez log show`; 0: not known
+  FileStamp file{};         // FILE, so that a log is not taken for that of a later file of this name
+  std::int64_t now_ns = 0;  // since 1970; 0: not known
+  mode_t mode = 0666;       // of files, before the umask; folders get the x beside each r
+  bool data_sums = true;    // checksums of data, for `iez log check`
 };
 
 // How many bytes are in the log now, of those that were to be appended: the first ones. All, if error is 0.

@@ -226,12 +226,14 @@ TEST(LogWriter, ALogOfAnotherFileOrFormatIsLeftAlone) {
   const LogFolder folder;
   {
     LogWriter writer;
-    ASSERT_EQ(writer.open(folder.log().c_str(), 0, {.file_inode = 11}), 0);
+    ASSERT_EQ(writer.open(folder.log().c_str(), 0, {.file = {.inode = 11, .born_ns = 500}}), 0);
     write_ok(writer, 1, {{.offset = 0, .block = 1}}, "x");
   }
   LogWriter writer;
-  EXPECT_EQ(writer.open(folder.log().c_str(), 0, {.file_inode = 12}), ESTALE);
-  EXPECT_EQ(writer.open(folder.log().c_str(), 0, {.file_inode = 0}), 0) << "not known";
+  EXPECT_EQ(writer.open(folder.log().c_str(), 0, {.file = {.inode = 12, .born_ns = 500}}), ESTALE);
+  EXPECT_EQ(writer.open(folder.log().c_str(), 0, {.file = {.inode = 11, .born_ns = 501}}), ESTALE)
+      << "an inode that is used again";
+  EXPECT_EQ(writer.open(folder.log().c_str(), 0, {.file = {.inode = 11}}), 0) << "not known";
   EXPECT_EQ(writer.close(), 0);
   std::string bytes = content(folder.index(0));
   bytes[0] = 'X';
@@ -246,7 +248,7 @@ TEST(LogWriter, ModeOfWhatIsMade) {
   LogWriter writer;
   ASSERT_EQ(writer.open(folder.log().c_str(), 0, {.mode = 0640}), 0);
   (void)::umask(mask);
-  struct stat about{};
+  struct stat about {};
   ASSERT_EQ(::stat(folder.index(0).c_str(), &about), 0);
   EXPECT_EQ(about.st_mode & 0777U, 0640U);
   ASSERT_EQ(::stat(folder.log().c_str(), &about), 0);

@@ -11,6 +11,8 @@
 //   null_type    the second process passes MPI_DATATYPE_NULL, then all write well
 //   read_only    all write to a file that is open for reading
 //   shared       all write by the shared file pointer
+//   second       the first half of the data by MPI_File_write_all, the rest by each process through a second open of the file,
+//                which finds the first half
 //   signals      many writes and reads while a signal without SA_RESTART comes every millisecond
 //
 // Each process prints a line of JSON for each call: rank, step, class, bytes of its status, bytes asked for. The first one says
@@ -105,6 +107,8 @@ class Program {
       die_in_the_middle();
     } else if (what == "shared") {
       write_shared();
+    } else if (what == "second") {
+      write_twice();
     } else if (what == "signals") {
       be_interrupted();
     } else if (!pass_bad_argument(what)) {
@@ -233,9 +237,33 @@ class Program {
     say("write_shared", code, code == MPI_SUCCESS ? bytes_of(status) : 0, bytes_);
   }
 
+  void write_twice() {
+    const std::int64_t half = bytes_ / 2 / view_.block * view_.block;
+    write("write_all", half);
+    MPI_File second = MPI_FILE_NULL;
+    int code = MPI_File_open(MPI_COMM_SELF, path_.c_str(), MPI_MODE_RDWR, MPI_INFO_NULL, &second);
+    say("second_open", code, 0, 0);
+    if (code != MPI_SUCCESS) return;
+    const auto block = static_cast<int>(view_.block);
+    std::vector<unsigned char> found(static_cast<std::size_t>(block));
+    for (std::int64_t at = 0; at < half && code == MPI_SUCCESS; at += block) {
+      code = MPI_File_read_at(second, view_.offset_of(at), found.data(), block, MPI_BYTE, MPI_STATUS_IGNORE);
+      if (!std::equal(found.begin(), found.end(), data_.begin() + at)) code = MPI_ERR_OTHER;
+    }
+    say("second_read", code, 0, 0);
+    for (std::int64_t at = half; at < bytes_; at += block) {
+      code = MPI_File_write_at(second, view_.offset_of(at), data_.data() + at, block, MPI_BYTE, MPI_STATUS_IGNORE);
+      if (code != MPI_SUCCESS) break;
+    }
+    say("second_write", code, 0, 0);
+    say("second_close", MPI_File_close(&second), 0, 0);
+    MPI_File_sync(file_);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+
   void be_interrupted() {
     constexpr int kCalls = 50;
-    struct sigaction action{};
+    struct sigaction action {};
     action.sa_handler = [](int) {};
     ::sigaction(SIGALRM, &action, nullptr);
     const itimerval every{.it_interval = {.tv_sec = 0, .tv_usec = 1000}, .it_value = {.tv_sec = 0, .tv_usec = 1000}};

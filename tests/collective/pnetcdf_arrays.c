@@ -54,8 +54,8 @@ int main(int argc, char** argv) {
   const MPI_Offset me = rank;
   const MPI_Offset all = ranks;
   const MPI_Offset one[2] = {1, 1};
-  enum { kBlocks, kStripes, kLater, kMore, kRecords, kVariables };
-  const char* const names[kVariables] = {"blocks", "stripes", "later", "more", "records"};
+  enum { kBlocks, kStripes, kLater, kMore, kAlone, kRecords, kVariables };
+  const char* const names[kVariables] = {"blocks", "stripes", "later", "more", "alone", "records"};
   int file = 0;
   int ids[kVariables];
   int dimensions[4];
@@ -92,6 +92,16 @@ int main(int argc, char** argv) {
   check(statuses[1], "second iput");
   free(more);
   free(later);
+
+  /* PnetCDF opens the file a second time for this, each process by itself. */
+  double* const alone = part_of(kAlone, 50, block_start, block_count, one);
+  check(ncmpi_begin_indep_data(file), "begin_indep_data");
+  check(ncmpi_put_vara_double(file, ids[kAlone], block_start, block_count, alone), "put_vara");
+  double first = 0;
+  check(ncmpi_get_var1_double(file, ids[kBlocks], block_start, &first), "get_var1");
+  wrong += first != value_at(kBlocks, block_start[0] * 50);
+  check(ncmpi_end_indep_data(file), "end_indep_data");
+  free(alone);
 
   const MPI_Offset record_start[2] = {me, 0};
   const MPI_Offset record_count[2] = {1, 50};

@@ -99,7 +99,7 @@ class Explain(unittest.TestCase):
 
     def test_patterns(self):
         behind = self.document("-c", 4, "--contiguous")
-        self.assertEqual(behind["way"], {"value": "independent", "because": "long_pieces"})
+        self.assertEqual(behind["way"], {"value": "pass", "because": "long_pieces"})
         self.assertEqual(behind["compared"][0]["calls"], 16)
         reading = self.document("-c", 4, "--read", "--nodes", 2)
         self.assertEqual(reading["compared"][0]["hand_overs"], None)

@@ -116,6 +116,35 @@ class Life(LogCase):
                     self.assertEqual(self.classes(outcome, "write_all"), {"success"})
                     self.assertEqual(pathlib.Path(f"{file}.iezlog").exists(), logs)
 
+    def test_second_open(self):
+        """PnetCDF's independent mode opens the file again, each process by itself: what it writes and reads goes by the log."""
+        for flavour, ranks in self.flavours():
+            for later in ("", ";iez_flatten=later"):
+                with self.subTest(flavour=flavour, later=later):
+                    file, outcome = self.faults(flavour, ranks, "second", f"iez_mode=log{later}")
+                    for step in ("write_all", "second_open", "second_read", "second_write", "second_close", "close"):
+                        self.assertEqual(self.classes(outcome, step), {"success"}, step + outcome.out + outcome.err)
+                    if later:
+                        self.assertEqual(file.stat().st_size, 0, "something went past the log")
+                        self.assertEqual(self.iez("log", "flatten", file).returncode, 0)
+                    self.assertEqual(right_bytes(file), 4 * 65536)
+                    file.unlink()
+
+    def test_made_anew(self):
+        """A log of a file that is gone is in nobody's way, and is kept."""
+        for flavour, ranks in self.flavours():
+            for hints in ("", "iez_mode=log"):
+                with self.subTest(flavour=flavour, hints=hints):
+                    file, _ = self.faults(flavour, ranks, "write", "iez_mode=log;iez_flatten=later", total=8 * 65536)
+                    file.rename(self.folder / f"old.{hints}")  # so that its inode is not used again
+                    _, outcome = self.faults(flavour, ranks, "write", hints)
+                    self.assertEqual(self.classes(outcome, "write_all") | self.classes(outcome, "close"), {"success"}, outcome.out + outcome.err)
+                    self.assertEqual((right_bytes(file), file.stat().st_size), (4 * 65536, 4 * 65536))
+                    self.assertTrue(pathlib.Path(f"{file}.iezlog.stale/0.index").exists(), "the old log is gone")
+                    self.assertFalse(pathlib.Path(f"{file}.iezlog").exists())
+                    self.assertEqual(outcome.err.count("is of another file"), 1, outcome.err)
+                    file.unlink()
+
     def test_shared_pointer(self):
         """The MPI would write behind the log's back."""
         for flavour, ranks in self.flavours():

@@ -184,6 +184,16 @@ class Oracle(Case):
             with self.subTest(ranks=ranks):
                 self.oracle("openmpi", ranks, rounds, kinds, seed=seed, with_library=True, hints="iez_mode=collective")
 
+    def test_switching(self):
+        """From collecting to the MPI's own way and back, every few calls, with calls that nobody asks about: no byte is lost, nobody waits."""
+        for flavour, io in variants():
+            if library(flavour):
+                for every, nodes in ((1, ""), (3, ""), (4, ";iez_ranks_per_node=2")):
+                    with self.subTest(flavour=flavour, io=io, every=every, nodes=nodes):
+                        ranks = 4 if flavour == "openmpi" else 2
+                        self.oracle(flavour, ranks, 40 if LONG else 6, RIGHT[flavour, io], seed=60 + every, io=io, with_library=True,
+                                    hints=f"iez_switch_every={every}{nodes}")
+
     def test_threads(self):
         """Two threads of each process at a time, on files of their own."""
         self.require_service("openmpi")
@@ -276,6 +286,40 @@ class Faults(Case):
                     told = self.told_truth(outcome, "write_all", 24 * MIB)
                     if when == "late":
                         self.assertGreater(told, 12 * MIB)
+
+    def counters(self):
+        return [json.loads(line) for line in (self.folder / "counters").read_text().splitlines()]
+
+    def test_long_pieces_are_the_mpis(self):
+        """And nothing is made ready for what is not collected."""
+        for flavour in FLAVOURS:
+            with self.subTest(flavour=flavour):
+                self.require_service(flavour)
+                (self.folder / "counters").unlink(missing_ok=True)
+                outcome = self.faults(flavour, "write", ranks=2, total=8 * MIB, block=MIB, with_library=True)
+                self.assertEqual(self.agreed(outcome, "write_all", 2), "success")
+                self.assertIn({"right": 8 * MIB}, outcome.rows())
+                row, = self.counters()
+                self.assertEqual((row["aside"], row["passed"], row["collected_writes"], row["aggregator_ranks"]), (1, 1, 0, 0))
+                self.assertEqual([(way["kept"], way["tried"]) for way in row["ways"]], [("pass", False)])
+                (self.folder / "write").unlink()
+
+    def test_both_ways_are_tried(self):
+        """The slower one is dropped, whichever it is here."""
+        for flavour in FLAVOURS:
+            with self.subTest(flavour=flavour):
+                self.require_service(flavour)
+                (self.folder / "counters").unlink(missing_ok=True)
+                outcome = self.faults(flavour, "signals", ranks=2, with_library=True)
+                self.assertEqual(self.agreed(outcome, "signals", 2), "success")
+                row, = self.counters()
+                self.assertEqual(len(row["ways"]), 2, "writes and reads")
+                for way in row["ways"]:
+                    self.assertTrue(way["tried"])
+                    self.assertGreaterEqual(way["dropped"], 1)  # where times vary much, there may be another trial under way
+                self.assertEqual(row["calls"] + row["unasked"], 100)
+                self.assertEqual(row["aside"] + row["unasked"], row["passed"])
+                (self.folder / "signals").unlink()
 
     @contextlib.contextmanager
     def faulty(self, access, code, start, end):

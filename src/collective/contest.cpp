@@ -1,0 +1,146 @@
+#include "collective/contest.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace iez::collective {
+namespace {
+
+constexpr std::array kTrial{Way::collect, Way::pass, Way::pass, Way::collect, Way::collect, Way::pass};
+static_assert(kTrial.size() == Contest::kTrialCalls);
+constexpr std::uint32_t kMostPause = 1U << 20U;
+
+std::uint8_t log_of(std::int64_t number) {
+  return static_cast<std::uint8_t>(number > 0 ? std::bit_width(static_cast<std::uint64_t>(number)) - 1 : 0);
+}
+
+Way other(Way way) { return way == Way::collect ? Way::pass : Way::collect; }
+
+// Whether `a` is at least `percent` / 100 times `b`. Costs are at most kMostCost, so that nothing overflows.
+constexpr std::uint64_t kMostCost = 1ULL << 50U;
+bool exceeds(std::uint64_t a, std::uint64_t b, std::uint64_t percent) { return a * 100 >= b * percent; }
+
+}  // namespace
+
+CallKind kind_of(const Requests& requests) {
+  return {.write = requests.write,
+          .interleaved = requests.interleaved,
+          .piece = log_of(requests.shortest_piece),
+          .bytes = log_of(requests.bytes)};
+}
+
+void Contest::Costs::add(std::uint64_t cost) { latest[count++ % kCosts] = cost; }
+
+std::uint64_t Contest::Costs::median() const {
+  auto sorted = latest;
+  const auto size = std::min<std::size_t>(count, kCosts);
+  std::sort(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(size));
+  return sorted[(size - 1) / 2];
+}
+
+const Contest::Standing* Contest::find(const CallKind& kind) const {
+  const auto all = standings();
+  const auto found = std::ranges::find(all, kind, &Standing::kind);
+  return found == all.end() ? nullptr : &*found;
+}
+
+// The one that was not used for longest makes room.
+Contest::Standing& Contest::get(const CallKind& kind) {
+  const std::span all(standings_.data(), count_);
+  auto found = std::ranges::find(all, kind, &Standing::kind);
+  if (found != all.end()) return *found;
+  Standing& fresh = count_ < kKinds ? standings_[count_++] : *std::ranges::min_element(all, {}, &Standing::used);
+  fresh = {.kind = kind};
+  return fresh;
+}
+
+Way Contest::next(const CallKind& kind) const {
+  const Standing* const one = find(kind);
+  if (one == nullptr || one->aside) return kTrial.front();
+  if (one->kept) return one->rest > 0 ? *one->kept : other(*one->kept);
+  return kTrial[one->trial % kTrial.size()];
+}
+
+Way Contest::settled(const CallKind& kind) const {
+  const Standing* const one = find(kind);
+  return one != nullptr && one->kept && !one->aside ? *one->kept : kTrial.front();
+}
+
+std::uint32_t Contest::unasked(const CallKind& kind) const {
+  const std::optional<CallKind>& last = last_[kind.write ? 1 : 0];
+  if (last && *last != kind) return 0;
+  const Standing* const one = find(kind);
+  const std::uint32_t most = std::min(std::max(one == nullptr ? 0 : one->lease, 1U) * 2 + 1, kMostUnasked);
+  if (one == nullptr || one->aside) return most;
+  return one->kept == Way::pass && one->rest > 0 ? std::min(most, one->rest - 1) : 0;
+}
+
+void Contest::begin(const CallKind& kind, Way way, std::uint32_t unasked) {
+  Standing& one = get(kind);
+  if (one.aside) one = {.kind = kind};  // nothing was learnt of it
+  one.used = ++calls_;
+  one.lease = unasked;
+  last_[kind.write ? 1 : 0] = kind;
+  if (!one.kept) {
+    ++one.trial;
+  } else if (way == *one.kept) {
+    one.rest -= std::min(one.rest, unasked + 1);
+  } else {
+    one.rest = one.pause;  // once, whether or not its cost will be known
+  }
+}
+
+void Contest::step_aside(const CallKind& kind, std::uint32_t unasked) {
+  Standing& one = get(kind);
+  one.used = ++calls_;
+  one.aside = true;
+  one.kept = Way::pass;
+  one.lease = unasked;
+  last_[kind.write ? 1 : 0] = kind;
+}
+
+void Contest::keep(Standing& one, Way way) {
+  one.kept = way;
+  ++one.dropped;
+  const std::uint64_t fast = std::max<std::uint64_t>((way == Way::collect ? one.collected : one.passed).median(), 1);
+  const std::uint64_t slow = (way == Way::collect ? one.passed : one.collected).median();
+  const std::uint64_t times = std::min<std::uint64_t>(slow / fast, kMostPause / kPause);
+  one.pause = static_cast<std::uint32_t>(kPause * std::max<std::uint64_t>(times, 1));
+  one.rest = one.pause;
+}
+
+// Whether the trial is over.
+void Contest::judge(Standing& one) {
+  const std::uint32_t calls = std::min(one.collected.count, one.passed.count);
+  if (calls == 0) return;
+  const std::uint64_t collected = one.collected.median();
+  const std::uint64_t passed = one.passed.median();
+  if (exceeds(passed, collected, calls == 1 ? 400 : calls == 2 ? 150 : 103)) {
+    keep(one, Way::collect);
+  } else if (calls >= 3 || exceeds(collected, passed, calls == 1 ? 200 : 115)) {
+    keep(one, Way::pass);
+  }
+}
+
+void Contest::took(const CallKind& kind, Way way, std::int64_t bytes, std::uint64_t ns) {
+  if (bytes <= 0 || ns == 0) return;
+  Standing& one = get(kind);
+  if (one.aside) return;
+  __extension__ using Wide = unsigned __int128;
+  const auto cost = static_cast<std::uint64_t>(std::min<Wide>(Wide{ns} * 1024 / static_cast<std::uint64_t>(bytes), kMostCost));
+  Costs& mine = way == Way::collect ? one.collected : one.passed;
+  const Costs& others = way == Way::collect ? one.passed : one.collected;
+  mine.add(cost);
+  if (!one.kept) return judge(one);
+  const auto again = [&one] { one = {.kind = one.kind, .dropped = one.dropped, .used = one.used}; };
+  if (way == *one.kept) {
+    if (others.count > 0 && exceeds(mine.median(), others.median(), 150)) again();
+  } else if (exceeds(others.median(), cost, 100)) {
+    again();
+  } else {
+    one.pause = std::min(one.pause * 2, kMostPause);
+    one.rest = one.pause;
+  }
+}
+
+}  // namespace iez::collective
