@@ -25,7 +25,7 @@ Words ior(const LoopPlace& place, unsigned ranks, std::uint64_t kib, const std::
               "-b",
               fmt::format("{}K", kib),
               "-t",
-              fmt::format("{}K", kib % 1024 == 0 ? 1024 : 256),
+              "256K",
               "-o",
               fmt::format("{}/{}", place.folders[client], name),
               "-k",
@@ -104,13 +104,13 @@ const std::array kCases{
              .about = "45 files of unequal sizes",
              .turn =
                  [](const LoopPlace& at, unsigned) {
-                   return alone(steps_of(at, 45, part(at.unit, 3), 1, {"-t", "256K", "--sizes", "lognormal:0.5", "--seed", "3"}));
+                   return alone(steps_of(at, 45, part(at.unit, 3), 1, {"--sizes", "lognormal:0.5", "--seed", "3"}));
                  }},
     LoopCase{.name = kStepsCase,
              .about = "45 files of unequal sizes, 4 steps",
              .turn =
                  [](const LoopPlace& at, unsigned) {
-                   return alone(steps_of(at, 45, part(at.unit, 4), 4, {"-t", "256K", "--sizes", "lognormal:0.5", "--seed", "3"}));
+                   return alone(steps_of(at, 45, part(at.unit, 4), 4, {"--sizes", "lognormal:0.5", "--seed", "3"}));
                  }},
     // ---- Processes, names and applications that change ----
     LoopCase{.name = "more-processes",

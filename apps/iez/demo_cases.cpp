@@ -54,6 +54,8 @@ Pattern shared(Pattern pattern, std::uint64_t segments) {
 std::vector<DemoCase> demo_cases(bool quick) {
   // MiB of the files. Enough that a run takes about a second, and the whole demo with three runs each way about three minutes.
   const std::uint64_t size = quick ? 1 : 4;
+  // Of the files that differ: all are large enough to be worth a plan.
+  const std::uint64_t mean = 4;
   std::vector<DemoCase> cases;
   cases.push_back({.id = "ior-count8",
                    .title = "IOR, 64 processes, 8 stripes",
@@ -86,12 +88,12 @@ std::vector<DemoCase> demo_cases(bool quick) {
   }
   cases.push_back({.id = "unequal",
                    .title = "IOR, 48 files of unequal sizes, 1 stripe",
-                   .applications = {{.name = "uneven", .pattern = varied(ior(48, size), 0.5), .stripe_count = 1}},
+                   .applications = {{.name = "uneven", .pattern = varied(ior(48, mean), 0.5), .stripe_count = 1}},
                    .unequal = true});
   // A program waits for the slowest OST of each step. Nobody has said how many stripes files get: iez may choose.
   cases.push_back({.id = "steps",
                    .title = "IOR, 15 processes, 4 steps, unequal sizes",
-                   .applications = {{.name = "steps", .pattern = varied(ior(15, size), 0.5), .stripe_count = 0, .steps = 4}},
+                   .applications = {{.name = "steps", .pattern = varied(ior(15, mean), 0.5), .stripe_count = 0, .steps = 4}},
                    .unequal = true});
   cases.push_back({.id = "one-file",
                    .title = "IOR, 8 processes, one file, 1 stripe by default",
