@@ -114,7 +114,7 @@ class Database:
     def url(self):
         return f"http://127.0.0.1:{self.port}"
 
-    def predict(self, application, pulled=True, owner="root", rows=ROWS, always=True):
+    def predict(self, application, pulled=True, owner="root", rows=ROWS, always=True, left_alone=False):
         """As a run does that leaves its plan to the coordinator; gives the key."""
         self.time += 1
         key = secrets.token_hex(16)
@@ -124,7 +124,7 @@ class Database:
                  {"prediction": {"owner": owner, "application": application, "key": key, "made_ns": self.time, "ranks": 1,
                                  "model": json.dumps({"pull": note} if pulled else {}), "rows": rows, "bytes": rows * SIZE}}]
         lines += [{"predicted": {"name": f"/nowhere/{self.name}/{application}.{i}", "bytes": SIZE, "high": SIZE, "stripe_count": 2,
-                                 "files": 1}} for i in range(rows)]
+                                 "files": 1, "left_alone": left_alone}} for i in range(rows)]
         lines.append({"end": {"lines": len(lines)}})
         text = "".join(json.dumps(line) + "\n" for line in lines)
         done = subprocess.run([IEZ, "db", "import", "-", "--store", self.store], input=text, capture_output=True, text=True, check=False,
@@ -251,16 +251,16 @@ class LoopTest(PullCase):
         self.assertEqual(first.server.end(), 0)
 
     def test_a_verdict_instead_of_a_plan(self):
-        """Where Lustre's default is as good, that is what comes back, once, and nothing is reserved."""
+        """Where nothing is to be placed, that is what comes back, once, and nothing is reserved."""
         database = self.database("one")
-        key = database.predict("ior", rows=1, always=False)
+        key = database.predict("ior", rows=1, always=False, left_alone=True)
         server = self.coordinator(database.url)
 
         def verdict():
             return {record["key"]: record.get("verdict", "") for kind, record in database.exported() if kind == "prediction"}
 
         eventually(lambda: verdict()[key] != "" or verdict(), "no verdict")
-        self.assertEqual(verdict()[key], "Lustre's default is as good")
+        self.assertEqual(verdict()[key], "no file is large enough to be placed")
         self.assertEqual(ask(database.url, "GET", "/v1/predictions")[1]["predictions"], [])
         self.assertEqual(ask(server.url, "GET", "/v1/plans")[1]["plans"], [])
         eventually(lambda: self.metric(server, "iez_pull_verdicts_total", database.url) == 1 or "not counted", "counted")
