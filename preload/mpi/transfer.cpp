@@ -320,7 +320,7 @@ Done transfer(const MpiFunctions& mpi, OpenFile& open, const Call& given) {
   if (!fits(open, given) || !is_served(open)) return done;
   if (open.worker) open.worker->drain([&open] { open.team->poke(); });
   collective::Engine& engine = open.session->engine();
-  if (given.where != Where::ordered && engine.passes()) return done;
+  if (given.where != Where::ordered && engine.passes(given.write)) return done;
   Call call = given;
   Order order;
   if (call.where == Where::ordered) {

@@ -117,7 +117,7 @@ void Contest::judge(Standing& one) {
   const std::uint64_t passed = one.passed.median();
   if (exceeds(passed, collected, calls == 1 ? 400 : calls == 2 ? 150 : 103)) {
     keep(one, Way::collect);
-  } else if (calls >= 3 || exceeds(collected, passed, calls == 1 ? 200 : 115)) {
+  } else if (calls >= 3 || exceeds(collected, passed, calls == 1 ? 300 : 115)) {
     keep(one, Way::pass);
   }
 }

@@ -11,7 +11,7 @@
 //
 // Algorithm, for each kind. Trial calls go C M M C C M (C: collected, M: the MPI's), so that what only the first calls cost is
 // borne by both. The MPI's way is dropped when it takes 4 times as long after one call of each, 1.5 times after two, or 3 %
-// longer after three; collecting is dropped when it takes twice as long after one, 1.15 times after two, and otherwise after
+// longer after three; collecting is dropped when it takes 3 times as long after one, 1.15 times after two, and otherwise after
 // three. It has to be clearly better: a program must not lose by this library, and a call that is left to the MPI need not even
 // be asked about. The dropped way is tried once more after kPause calls, and after more the slower it is, so that this costs no
 // more than about 1/64 of the time; each time that it loses again, the pause doubles. If it wins, there is a new trial; also when
@@ -21,7 +21,7 @@
 // 3, 7, 15, ... up to 63, as long as no other kind of reads, or of writes, is seen. All ranks count calls, so all stop asking and
 // begin again at the same call. What is asked for meanwhile is not known; it is done by the MPI, which is always right.
 //
-// Loss. Of n calls that are better left to the MPI, at most 3 (1 where collecting takes twice as long) are collected, and about
+// Loss. Of n calls that are better left to the MPI, at most 3 (1 where collecting takes 3 times as long) are collected, and about
 // n/64 of the time goes into trying again. What is forgotten: a kind beyond the latest kKinds.
 //
 // Determinism. Whole numbers, and no clock: ranks that begin with the same contest and hear the same numbers decide alike.

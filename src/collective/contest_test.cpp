@@ -73,7 +73,7 @@ TEST(Contest, AWayThatIsMuchSlowerIsTriedOnce) {
 // A program must not lose: where it is not clear, the MPI's way is kept sooner than ours.
 TEST(Contest, CollectingIsDroppedSooner) {
   History history;
-  for (int i = 0; i < 60; ++i) history.call(kSmall, 250, 100);
+  for (int i = 0; i < 60; ++i) history.call(kSmall, 350, 100);
   EXPECT_EQ(history.collects(), 1);
   History other;
   for (int i = 0; i < 60; ++i) other.call(kSmall, 120, 100);

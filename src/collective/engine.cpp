@@ -119,7 +119,7 @@ Outcome Engine::run(const Part& part, bool write) {
 // The way that was decided on is gone from here on, by all ranks alike.
 void Engine::begin_way() {
   spent_ns_ = 0;
-  free_ = now_.unasked;
+  free_[now_write_ ? 1 : 0] = now_.unasked;
   passing_ = now_.verdict == Verdict::passed;
   if (options_.contest == nullptr || now_.bytes == 0) return;
   const Requests requests = requests_of(now_);
@@ -133,9 +133,10 @@ void Engine::begin_way() {
   }
 }
 
-bool Engine::passes() {
-  if (free_ == 0) return false;
-  --free_;
+bool Engine::passes(bool write) {
+  std::uint32_t& left = free_[write ? 1 : 0];
+  if (left == 0) return false;
+  --left;
   ++seen_;
   ++counters_.unasked;
   return true;

@@ -23,6 +23,7 @@
 // Thread safety: none; one call at a time. All ranks make the same calls in the same order.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -121,8 +122,9 @@ class Engine {
 
   Outcome write(const Part& part) { return run(part, true); }
   Outcome read(const Part& part) { return run(part, false); }
-  // Whether the next call goes to the MPI without asking: then it counts as made, and all ranks are told the same.
-  bool passes();
+  // Whether the next call, a write or a read, goes to the MPI without asking: then it counts as made, and all ranks are told the
+  // same.
+  bool passes(bool write);
   // After Verdict::passed, when the MPI is through with the call.
   void passed_through();
   // The last time that was taken is told to all, who may need it for other files. Collective.
@@ -241,13 +243,13 @@ class Engine {
   std::uint32_t distrust_ = 0;  // calls to go without a guess, after a wrong one
 
   // Of the two ways. The same on all ranks, but for what this one has spent.
-  bool ready_ = false;           // windows are there, and the file is open
-  bool unable_ = false;          // and never will be
-  std::uint32_t free_ = 0;       // calls to go to the MPI without asking
-  std::uint64_t seen_ = 0;       // calls so far
-  std::optional<Timed> timed_;   // the last call, if its time is wanted
-  bool passing_ = false;         // the MPI is at it
-  std::uint64_t before_ns_ = 0;  // of this rank, before it arrived at the call
+  bool ready_ = false;                   // windows are there, and the file is open
+  bool unable_ = false;                  // and never will be
+  std::array<std::uint32_t, 2> free_{};  // reads and writes to go to the MPI without asking
+  std::uint64_t seen_ = 0;               // calls so far
+  std::optional<Timed> timed_;           // the last call, if its time is wanted
+  bool passing_ = false;                 // the MPI is at it
+  std::uint64_t before_ns_ = 0;          // of this rank, before it arrived at the call
   std::uint64_t spent_ns_ = 0;
 
   // The call that is under way.

@@ -361,7 +361,7 @@ int play_rank(const Stage& stage, std::vector<std::array<int, 2>>& pairs, std::u
       each_byte([&](std::byte&, std::int64_t offset) { expected += offset < limit ? 1 : 0; });
     }
     Outcome outcome;
-    if (engine.passes()) {
+    if (engine.passes(step.write)) {
       // What the MPI would not promise either: that others see what is written before they meet again.
       engine.agree(0);
       outcome = by_itself(fd, part, step.write);
