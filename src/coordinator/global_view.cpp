@@ -118,6 +118,19 @@ std::vector<double> GlobalView::load_since(const FileSystem& known, std::int64_t
   return load;
 }
 
+// Lustre knows nothing of plans; and what the files of this one replace is gone by then.
+placement::TargetTable GlobalView::seen_by_lustre(const FileSystem& known, std::span<const api::FreedBytes> freed) {
+  placement::TargetTable seen = known.base;
+  for (const api::FreedBytes& one : freed) {
+    if (one.ost >= known.place.size() || known.place[one.ost] == kNone) continue;
+    placement::Target& target = seen.targets[known.place[one.ost]];
+    const Bytes bytes = std::min(target.used, Bytes{one.bytes});
+    target.used = target.used - bytes;
+    target.available += bytes;
+  }
+  return seen;
+}
+
 Result<StoredPlan> GlobalView::plan(const api::PlanRequest& request, std::string_view user, std::uint64_t id, std::int64_t now_ns,
                                     std::int64_t ttl_ns) {
   IEZ_TRY(const std::string name, resolve(request.file_system));
@@ -132,8 +145,10 @@ Result<StoredPlan> GlobalView::plan(const api::PlanRequest& request, std::string
   const auto moving = std::ranges::count_if(load, [](double rate) { return rate > 0; });
   const double rate = std::accumulate(load.begin(), load.end(), 0.0);
   free_for(known, sums, request.freed);
+  const placement::TargetTable seen = seen_by_lustre(known, request.freed);
   const auto planned = planning::plan_rows(
-      rows, {.table = known.table, .phase_seconds = request.phase_seconds, .speed = {}, .load = std::move(load)},
+      rows,
+      {.table = known.table, .phase_seconds = request.phase_seconds, .speed = {}, .load = std::move(load), .seen = &seen},
       {.effort = effort_});
   out.notes = notes_of(known.table, known.stale);
   for (const api::FreedBytes& row : request.freed) refresh(known, sums, row.ost);

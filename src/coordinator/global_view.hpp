@@ -115,6 +115,7 @@ class GlobalView {
   void refresh(FileSystem& known, const Sums& sums, std::uint32_t ost);
   static Bytes replaced(const FileSystem& known, const Sums& sums, std::uint32_t ost);
   static void free_for(FileSystem& known, const Sums& sums, std::span<const api::FreedBytes> freed);
+  static placement::TargetTable seen_by_lustre(const FileSystem& known, std::span<const api::FreedBytes> freed);
   bool overfull(const FileSystem& known, const Sums& sums, std::uint32_t ost) const;
   std::vector<bool> misplaced(const FileSystem& known, const Sums& sums, const StoredPlan& plan) const;
   PlanPointer mended(FileSystem& known, const StoredPlan& plan, std::vector<bool> affected);

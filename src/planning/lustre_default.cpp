@@ -12,6 +12,7 @@ namespace iez::planning {
 namespace {
 
 constexpr std::uint64_t kDraws = 12;
+constexpr double kNextToNothing = 0.01;      // of all bytes
 constexpr std::uint64_t kWork = 40'000'000;  // objects, or objects times targets where lots are drawn, of all draws
 
 // Files in the order of creation, those of a phase in any order.
@@ -28,8 +29,13 @@ std::vector<std::uint32_t> order_of(const Problem& problem, std::uint64_t seed) 
   return order;
 }
 
+const placement::TargetTable& seen_by_lustre(const Problem& problem) {
+  return problem.seen != nullptr ? *problem.seen : problem.table;
+}
+
 // Lustre's own test: are lots drawn?
-bool uneven(const placement::TargetTable& table) {
+bool uneven(const Problem& problem) {
+  const placement::TargetTable& table = seen_by_lustre(problem);
   std::uint64_t least = ~std::uint64_t{0};
   std::uint64_t most = 0;
   for (const placement::Target& target : table.targets) {
@@ -80,13 +86,12 @@ Result<Placement> lustre_default(const Problem& problem, std::uint64_t seed) {
     const auto members = static_cast<std::uint32_t>(problem.table.pools[demand.pool].members.size());
     demand.count = std::clamp(demand.count, 1U, std::max(1U, members));
   }
-  IEZ_TRY(const placement::Assignment assigned, lustre.assign(problem.table, demands));
+  IEZ_TRY(const placement::Assignment assigned, lustre.assign(seen_by_lustre(problem), demands));
   Placement out;
   out.files.resize(problem.files.size());
   out.targets = assigned.targets;
   for (std::size_t at = 0; at < order.size(); ++at) {
     const File& file = problem.files[order[at]];
-    if (file.left_alone) continue;
     Placed& placed = out.files[order[at]];
     placed.stripes = static_cast<std::uint32_t>(assigned.of(at).size());
     placed.stripe_size = file.default_stripe_size;
@@ -98,7 +103,7 @@ Result<Placement> lustre_default(const Problem& problem, std::uint64_t seed) {
 
 Result<DefaultScore> score_default(const Problem& problem) {
   const std::uint64_t cost =
-      std::max<std::uint64_t>(1, objects_in(problem) * (uneven(problem.table) ? problem.table.targets.size() : 1));
+      std::max<std::uint64_t>(1, objects_in(problem) * (uneven(problem) ? problem.table.targets.size() : 1));
   const std::uint64_t draws = std::clamp<std::uint64_t>(kWork / cost, 1, kDraws);
   const std::uint64_t step = std::clamp<std::uint64_t>(cost / kWork, 1, std::max<std::size_t>(1, problem.phases.size()));
   std::vector<File> files;
@@ -107,7 +112,8 @@ Result<DefaultScore> score_default(const Problem& problem) {
                      .files = step > 1 ? std::span<const File>(files) : problem.files,
                      .phases = problem.phases,
                      .speed = problem.speed,
-                     .load = problem.load};
+                     .load = problem.load,
+                     .seen = problem.seen};
   DefaultScore out{.phases = std::vector<double>(problem.phases.size()), .looked_at = {}, .ost_cost = 0, .oss_cost = 0};
   for (std::uint32_t p = 0; p < problem.phases.size(); p += static_cast<std::uint32_t>(step)) out.looked_at.push_back(p);
   const double share = 1.0 / static_cast<double>(draws);
@@ -118,6 +124,51 @@ Result<DefaultScore> score_default(const Problem& problem) {
     for (const std::uint32_t p : out.looked_at) out.phases[p] += scored.phases[p] * share;
     out.ost_cost += scored.balance.ost_cost * share;
     out.oss_cost += scored.balance.oss_cost * share;
+  }
+  return out;
+}
+
+Result<Score> score_with_left(const Problem& problem, const Placement& plan) {
+  std::vector<File> left;
+  std::vector<std::uint32_t> place;  // in the problem
+  double bytes = 0;
+  double left_bytes = 0;
+  for (std::uint32_t i = 0; i < problem.files.size(); ++i) {
+    bytes += static_cast<double>(problem.files[i].bytes.count);
+    if (plan.files[i].stripes != 0) continue;
+    left.push_back(problem.files[i]);
+    place.push_back(i);
+    left_bytes += static_cast<double>(problem.files[i].bytes.count);
+  }
+  if (left_bytes <= kNextToNothing * bytes) return score(problem, plan);
+  Problem part{.table = problem.table,
+               .files = left,
+               .phases = problem.phases,
+               .speed = problem.speed,
+               .load = problem.load,
+               .seen = problem.seen};
+  const std::uint64_t cost = std::max<std::uint64_t>(
+      1, objects_in(problem) + objects_in(part) * (uneven(problem) ? problem.table.targets.size() : 1));
+  const std::uint64_t draws = std::clamp<std::uint64_t>(kWork / cost, 1, kDraws);
+  const double share = 1.0 / static_cast<double>(draws);
+  Score out{.phases = std::vector<double>(problem.phases.size()), .balance = {.ost_cost = 0, .oss_cost = 0}};
+  for (std::uint64_t draw = 0; draw < draws; ++draw) {
+    // Other draws than those of the default: luck of the one is not that of the other.
+    IEZ_TRY(const Placement theirs, lustre_default(part, kDraws + draw + 1));
+    Placement both = plan;
+    for (std::size_t k = 0; k < left.size(); ++k) {
+      both.files[place[k]] = theirs.files[k];
+      both.files[place[k]].first += plan.targets.size();
+    }
+    both.targets.insert(both.targets.end(), theirs.targets.begin(), theirs.targets.end());
+    Score scored = score(problem, both);
+    for (std::size_t p = 0; p < scored.phases.size(); ++p) out.phases[p] += scored.phases[p] * share;
+    out.seconds += scored.seconds * share;
+    out.balance.ost_cost += scored.balance.ost_cost * share;
+    out.balance.oss_cost += scored.balance.oss_cost * share;
+    out.balance.max_utilisation += scored.balance.max_utilisation * share;
+    out.balance.mean_utilisation = scored.balance.mean_utilisation;
+    out.added = std::move(scored.added);
   }
   return out;
 }

@@ -2,7 +2,7 @@
 //
 // Round robin, or weighted lots where free space is uneven (placement/lustre_qos.hpp), from the targets as they are. Nobody knows
 // where the ring stands, nor in which order the processes of a phase come: both are drawn, from `seed`. Files that a plan leaves
-// alone are placed, too, since each takes its turn on the ring, but count for nothing in the time.
+// alone are placed, too: each takes its turn on the ring, and its bytes delay the others of its phase.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -16,6 +16,10 @@ namespace iez::planning {
 
 // Fails (not_found) if a pool has no active target.
 [[nodiscard]] Result<Placement> lustre_default(const Problem& problem, std::uint64_t seed);
+
+// The score of a plan together with the files that it leaves to Lustre: the mean of several draws of theirs. That of the plan alone
+// where it leaves none, or next to nothing.
+[[nodiscard]] Result<Score> score_with_left(const Problem& problem, const Placement& plan);
 
 // The score of Lustre's default: the mean of several draws. Problems so large that a draw takes seconds get fewer draws, and of
 // the lots, which take time in proportion to the targets, only those of some phases.

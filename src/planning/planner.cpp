@@ -352,9 +352,12 @@ Result<Plan> make_plan(const Problem& problem, const PlanOptions& options) {
     return plan;
   }
   plan.placement = planner.take();
-  plan.score = score(problem, plan.placement);
   plan.verdict = Verdict::faster;
-  if (!options.compare) return plan;
+  if (!options.compare) {
+    plan.score = score(problem, plan.placement);
+    return plan;
+  }
+  IEZ_TRY(plan.score, score_with_left(problem, plan.placement));
   IEZ_TRY(plan.by_default, score_default(problem));
   plan.verdict = judge(plan, problem.phases.size());
   return plan;

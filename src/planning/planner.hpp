@@ -46,7 +46,7 @@ std::string_view to_string(Verdict verdict);
 struct Plan {
   Verdict verdict = Verdict::nothing;
   Placement placement;  // whatever the verdict; with no_room no file has a layout
-  Score score;          // of it
+  Score score;          // of it, with the files that it leaves to Lustre
   DefaultScore by_default;
   placement::Balance before;        // of the targets
   std::uint32_t short_of_room = 0;  // with Verdict::no_room: the file, by position

@@ -341,5 +341,33 @@ TEST(Planner, RandomProblems) {
   }
 }
 
+// Half of the files of a phase are Lustre's to place, so the plan of the other half alone is no gain over the ring with all.
+TEST(Planner, WhatIsLeftToLustreDelaysThePlannedOnes) {
+  const auto table = machine(3, 5);
+  std::vector<File> files(15, file(10, 0, 1));
+  for (std::size_t i = 0; i < 7; ++i) files[i].left_alone = true;
+  const Problem problem{.table = table, .files = files, .phases = std::vector<Phase>(1), .speed = {}, .load = {}};
+  const auto plan = make_plan(problem);
+  ASSERT_TRUE(plan);
+  EXPECT_FALSE(plan->made()) << verdict_text(*plan);
+  EXPECT_GT(plan->score.seconds, 10 * kMib);  // the planned ones meet some of the others
+}
+
+// Reservations of others are for planning to heed; Lustre sees equal targets, goes round the ring, and is as good.
+TEST(Planner, LustreSeesNoReservations) {
+  auto table = machine(3, 5);
+  const auto seen = table;
+  for (std::uint32_t j = 0; j < 5; ++j) fill(table, j, Bytes::gib(8));
+  const std::vector<File> files(15, file(10, 0, 1));
+  Problem problem{.table = table, .files = files, .phases = std::vector<Phase>(1), .speed = {}, .load = {}, .seen = &seen};
+  auto plan = make_plan(problem);
+  ASSERT_TRUE(plan);
+  EXPECT_NEAR(plan->by_default.seconds, 10 * kMib, 1);
+  problem.seen = nullptr;  // so full that Lustre would draw lots
+  plan = make_plan(problem);
+  ASSERT_TRUE(plan);
+  EXPECT_GT(plan->by_default.seconds, 11 * kMib);
+}
+
 }  // namespace
 }  // namespace iez::planning

@@ -47,7 +47,7 @@ struct File {
   Bytes default_stripe_size = Bytes::mib(1);
   std::uint32_t pool = placement::kAnyPool;
   bool shared = false;      // several processes write it, or read it
-  bool left_alone = false;  // too small or too short-lived to be planned: Lustre places it
+  bool left_alone = false;  // not to be planned: Lustre places it, anywhere
 };
 
 struct Phase {
@@ -60,6 +60,9 @@ struct Problem {
   std::vector<Phase> phases;
   std::vector<double> speed;  // of each target, above 0; empty: all alike
   std::vector<double> load;   // bytes per second that others move on each target now; empty: none
+
+  // The same targets as Lustre sees them, without what others have reserved; null: as above.
+  const placement::TargetTable* seen = nullptr;
 };
 
 // Where one file goes.

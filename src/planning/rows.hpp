@@ -49,6 +49,7 @@ struct Surroundings {
   std::vector<double> phase_seconds;  // by the number that rows give their phases; missing ones are not known
   std::vector<double> speed;          // as in Problem
   std::vector<double> load;
+  const placement::TargetTable* seen = nullptr;
 };
 
 inline constexpr std::uint64_t kMaxRowFiles = 1'000'000;

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <string_view>
@@ -108,6 +109,17 @@ planning::SeenPhases phases_of(std::span<const Part> parts) {
   return planning::find_phases(times);
 }
 
+// Smaller files make no phases, but those that begin within one of them are written together with its files.
+void join_phases(std::span<const Part> smaller, const planning::SeenPhases& seen, std::size_t most, Gathered& out) {
+  const std::size_t count = std::min(seen.phases.size(), most);
+  for (const Part& part : smaller) {
+    const auto behind = std::ranges::upper_bound(seen.phases, part.time.begin, {}, &planning::SeenPhase::begin);
+    if (behind == seen.phases.begin() || std::prev(behind)->end < part.time.begin) continue;
+    const auto number = static_cast<std::size_t>(std::prev(behind) - seen.phases.begin());
+    out.files[part.row].phase = static_cast<std::int32_t>(std::min(number, count - 1));
+  }
+}
+
 // A folder as it was asked for, and what it is really called: names in traces have no links in their folders.
 std::vector<std::string> with_real_names(std::span<const std::string> folders) {
   std::vector<std::string> out(folders.begin(), folders.end());
@@ -166,6 +178,7 @@ Result<Gathered> gather(const std::string& trace_folder, std::span<const std::st
   std::ranges::sort(taken, {}, [](const Taken& one) { return std::tuple(one.first_ns, std::string_view(one.row.name)); });
   out.files.reserve(taken.size());
   std::vector<Part> writes;
+  std::vector<Part> smaller;
   std::vector<Part> reads;
   for (Taken& one : taken) {
     store::FileRow& row = one.row;
@@ -174,7 +187,7 @@ Result<Gathered> gather(const std::string& trace_folder, std::span<const std::st
     if (gone != removed.end() && gone->second >= one.opened_ns) row.removed = true;
     const auto number = static_cast<std::uint32_t>(out.files.size());
     const bool helper = is_helper_file(row.name);
-    if (!row.removed && !helper && one.write && row.written >= least_file) writes.push_back({number, *one.write});
+    if (!row.removed && !helper && one.write) (row.written >= least_file ? writes : smaller).push_back({number, *one.write});
     if (!row.removed && !helper && one.read) reads.push_back({number, *one.read});
     out.files.push_back(std::move(row));
   }
@@ -184,6 +197,7 @@ Result<Gathered> gather(const std::string& trace_folder, std::span<const std::st
       std::min(read.phases.size(),
                std::max(store::kMaxPhases - std::min(store::kMaxPhases, written.phases.size()), store::kMaxPhases / 2));
   add_phases(writes, written, false, store::kMaxPhases - for_reads, out);
+  join_phases(smaller, written, store::kMaxPhases - for_reads, out);
   add_phases(reads, read, true, for_reads, out);
   add_stripe_counts(out.files);
   return out;

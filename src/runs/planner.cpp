@@ -225,11 +225,12 @@ Result<PlanOutcome> plan_locally(const store::Prediction& prediction, std::span<
   placement::TargetOptions options;
   options.reservations = known_ones(cluster, view.reservations);
   IEZ_TRY(const placement::TargetTable table, placement::make_targets(cluster, options));
+  IEZ_TRY(const placement::TargetTable seen, placement::make_targets(cluster, {}));
   std::vector<planning::Row> wanted;
   wanted.reserve(rows.size());
   for (const std::uint32_t number : rows) wanted.push_back(planning_row(prediction.rows.at(number)));
   IEZ_TRY(const planning::RowsPlan planned,
-          planning::plan_rows(wanted, {.table = table, .phase_seconds = prediction.phase_seconds, .speed = {}, .load = {}},
+          planning::plan_rows(wanted, {.table = table, .phase_seconds = prediction.phase_seconds, .speed = {}, .load = {}, .seen = &seen},
                               {.compare = !always}));
   PlanOutcome out{.allocation = std::nullopt, .verdict = planning::verdict_text(planned.plan), .gain = planned.plan.gain()};
   if (planned.plan.verdict == planning::Verdict::no_room) {

@@ -2,6 +2,7 @@
 
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -22,6 +23,10 @@ LeftAlone apply_rules(std::span<store::PredictionRow> rows, std::span<const stor
   std::unordered_map<std::string_view, const store::FileRow*> before;
   before.reserve(last.size());
   for (const store::FileRow& file : last) before.emplace(final_name(file), &file);
+  std::unordered_set<std::uint32_t> of_large;  // phases
+  for (const store::PredictionRow& row : rows) {
+    if (row.bytes >= rules.least_file) of_large.insert(row.phase);
+  }
   LeftAlone left;
   for (store::PredictionRow& row : rows) {
     const auto found = before.find(row.name);
@@ -35,7 +40,8 @@ LeftAlone apply_rules(std::span<store::PredictionRow> rows, std::span<const stor
     row.stripe_count = chosen ? 0 : row.default_stripes;
     row.stripe_size = chosen ? Bytes{} : given.stripe_size;
     std::uint64_t* reason = nullptr;
-    if (row.bytes < rules.least_file) {
+    const bool together = row.bytes.count >= rules.least_file.count / kTogether && of_large.contains(row.phase);
+    if (row.bytes < rules.least_file && !together) {
       reason = &left.small;
     } else if (seen != nullptr && seen->own_layout) {
       reason = &left.program;

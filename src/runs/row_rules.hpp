@@ -1,6 +1,7 @@
 // Which files of a prediction are planned, and what they would get from Lustre otherwise.
 //
-// Left to Lustre are files that are small (a layout costs a round trip and gains nothing), that are written over in place (they
+// Left to Lustre are files that are small (a layout costs a round trip and gains nothing; but of those that are written together
+// with larger ones, which wait for them, only what is below a sixteenth of the limit), that are written over in place (they
 // keep the OSTs they have), whose stripes somebody chose - a directory with a default of its own, or the program itself - and
 // those in directories with a default that is more than a plain one. All of these still take their turn among the others when
 // Lustre's own choice is simulated.
@@ -20,6 +21,8 @@
 #include "store/records.hpp"
 
 namespace iez::runs {
+
+inline constexpr std::uint64_t kTogether = 16;  // see above
 
 struct RowRules {
   Bytes least_file = Bytes::mib(1);

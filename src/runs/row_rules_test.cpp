@@ -71,6 +71,21 @@ TEST_F(Rules, SmallFilesAreNotWorthARoundTrip) {
   EXPECT_EQ(left_alone_text(left, Bytes::mib(1)), "400 below 1.00 MiB");
 }
 
+TEST_F(Rules, SmallerFilesThatAreWrittenTogetherWithLargerOnesArePlannedWithThem) {
+  rows_.push_back(row("/s/a/together", 0));
+  rows_.back().bytes = Bytes::kib(500);
+  rows_.push_back(rows_.back());
+  rows_.back().name = "/s/a/apart";
+  rows_.back().phase = 7;
+  rows_.push_back(rows_[1]);
+  rows_.back().name = "/s/a/crumb";
+  rows_.back().bytes = Bytes::kib(10);
+  EXPECT_EQ(apply().small, 2U);
+  EXPECT_FALSE(rows_[1].left_alone);
+  EXPECT_TRUE(rows_[2].left_alone);
+  EXPECT_TRUE(rows_[3].left_alone);
+}
+
 TEST_F(Rules, WhatIsWrittenOverInPlaceKeepsItsTargets) {
   last_.push_back({.name = "/s/a/f", .written = Bytes::mib(8), .created = false});
   EXPECT_EQ(apply().existing, 1U);

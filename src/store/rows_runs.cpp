@@ -25,11 +25,11 @@ std::string phase_list(std::span<const RunPhase> phases) {
 std::vector<RunPhase> parse_phase_list(std::string_view text) {
   std::vector<RunPhase> phases;
   while (!text.empty() && phases.size() < kMaxPhases) {
-    const std::size_t end = std::min(text.find(';'), text.size());
+    const std::size_t end = static_cast<std::size_t>(std::ranges::find(text, ';') - text.begin());
     std::array<std::string_view, 4> words;
     std::string_view rest = text.substr(0, end);
     for (std::string_view& word : words) {
-      const std::size_t blank = std::min(rest.find(' '), rest.size());
+      const std::size_t blank = static_cast<std::size_t>(std::ranges::find(rest, ' ') - rest.begin());
       word = rest.substr(0, blank);
       rest.remove_prefix(std::min(blank + 1, rest.size()));
     }
