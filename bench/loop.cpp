@@ -136,10 +136,29 @@ Result<void> add_costs(const Settings& settings, std::vector<Figure>& figures) {
   return {};
 }
 
+constexpr std::string_view kCreates = "creates";
+constexpr std::string_view kGuard = "guard";
+
+// Cases by name, and the two measures that are no case.
+Result<std::vector<Figure>> measure_named(const Settings& settings) {
+  Settings cases = settings;
+  std::vector<Figure> figures;
+  if (std::erase(cases.cases, kCreates) > 0) {
+    IEZ_TRY(figures, measure_creates(settings));
+  }
+  if (std::erase(cases.cases, kGuard) > 0) {
+    IEZ_TRY(figures.emplace_back(), measure_guard(settings));
+  }
+  if (cases.cases.empty()) return figures;
+  IEZ_TRY(std::vector<Figure> compared, measure_cases(cases));
+  figures.insert(figures.begin(), compared.begin(), compared.end());
+  return figures;
+}
+
 }  // namespace
 
 Result<std::vector<Figure>> run_loop(const Settings& settings) {
-  if (!settings.cases.empty()) return measure_cases(settings);
+  if (!settings.cases.empty()) return measure_named(settings);
   IEZ_TRY(const TemporaryFolder folder, TemporaryFolder::make());
   settings.progress("the demo on a lab: every case by default, then placed");
   IEZ_TRY(json told, demo(settings, folder.path(), kRepeat));

@@ -26,7 +26,8 @@ constexpr double kNoise = 0.9;  // of the default's rate: it is back
 constexpr std::uint64_t kUnit = 8192;  // KiB: a second of an OST
 constexpr std::uint64_t kQuickUnit = 1024;
 constexpr unsigned kGuardRounds = 8;
-constexpr unsigned kLiar = 7;
+// Two targets on different servers: with two files, both are the least full, so that a plan that believes them takes them.
+constexpr bool is_liar(unsigned ost) { return ost == 6 || ost == 14; }
 
 Result<std::vector<const LoopCase*>> chosen_cases(const Settings& settings) {
   std::vector<const LoopCase*> chosen;
@@ -117,15 +118,15 @@ Result<Figure> measure_guard(const Settings& settings) {
   if (settings.preload_library.empty()) return figure;
   const LoopCase about{
       .name = "liar",
-      .about = "2 files; the emptiest OST is ten times slower than the others",
+      .about = "2 files; the two emptiest OSTs are ten times slower than the others",
       .turn =
           [](const LoopPlace& at, unsigned) {
             return LoopTurn{{{.application = "app",
                               .words = {at.iez, "workload", "ior", "-F", "-w", "-e", "-k", "-n", "2", "-b",
                                         fmt::format("{}K", at.unit / 2), "-t", "256K", "-o", at.folders[0] + "/ck", "--json"}}}};
           },
-      .fullness = [](unsigned ost) { return ost == kLiar ? 0.0 : 0.1; },
-      .speed = [](unsigned ost) { return ost == kLiar ? kLoopSpeed / 10 : kLoopSpeed; }};
+      .fullness = [](unsigned ost) { return is_liar(ost) ? 0.0 : 0.1; },
+      .speed = [](unsigned ost) { return is_liar(ost) ? kLoopSpeed / 10 : kLoopSpeed; }};
   IEZ_TRY(const CaseRuns runs, CaseRuns::make(settings, settings.quick ? kQuickUnit : kUnit));
   settings.progress(std::string(about.about));
   IEZ_TRY(const CaseTimes times, runs.run(about, {.rounds = settings.quick ? 3 : kGuardRounds, .more = 0}));

@@ -91,8 +91,7 @@ std::vector<double> capacities_of(Rng& rng, std::size_t targets) {
   return capacities;
 }
 
-model::Cluster cluster_of(Rng& rng, std::uint32_t servers, std::uint32_t per_server, double bytes, double smallest,
-                          double largest) {
+model::Cluster cluster_of(Rng& rng, std::uint32_t servers, std::uint32_t per_server, double bytes, double largest) {
   model::Cluster cluster;
   const std::size_t targets = std::size_t{servers} * per_server;
   const bool slow_servers = servers > 1 && rng.chance(0.15);
@@ -108,7 +107,7 @@ model::Cluster cluster_of(Rng& rng, std::uint32_t servers, std::uint32_t per_ser
   for (std::size_t j = 0; j < targets; ++j) {
     const auto total = static_cast<std::uint64_t>(unit * capacities[j]);
     auto free = static_cast<std::uint64_t>(unit * capacities[j] * (0.9 - spread * rng.unit()));
-    if (rng.chance(nearly_full)) free = static_cast<std::uint64_t>(smallest * rng.unit());
+    if (rng.chance(nearly_full)) free = static_cast<std::uint64_t>(largest * 3 * rng.unit());  // room for a few objects
     cluster.osts.push_back(
         {.index = {static_cast<std::uint32_t>(j)}, .oss = j / per_server, .total = {total}, .free = {free}, .available = {free}});
   }
@@ -131,14 +130,12 @@ Result<PhasesInstance> random_phases(std::uint64_t seed) {
   out.files = random_files(rng, phases, targets);
   if (rng.chance(0.3)) phases = read_together(rng, phases, out.files);
   double bytes = 0;
-  double smallest = 1e18;
   double largest = 0;
   for (const planning::File& file : out.files) {
     bytes += static_cast<double>(file.bytes.count);
-    smallest = std::min(smallest, static_cast<double>(file.bytes.count) / file.stripes);
     largest = std::max(largest, static_cast<double>(file.bytes.count));
   }
-  IEZ_TRY(out.table, placement::make_targets(cluster_of(rng, servers, per_server, bytes, smallest, largest), {}));
+  IEZ_TRY(out.table, placement::make_targets(cluster_of(rng, servers, per_server, bytes, largest), {}));
   out.phases.resize(phases);
   if (rng.chance(0.2)) {
     const double fast = 1 + 2 * rng.unit();

@@ -52,6 +52,9 @@ bool before_taking(int from, int to) {
   return true;
 }
 
+// A close() that takes longer has waited for what was written: two ticks of the coarse clock.
+constexpr std::int64_t kFlushed = 8'000'000;
+
 // dup2() closes what it replaces.
 void before_replacing(int from, int to) {
   const Descriptor* const replaced = from == to ? nullptr : descriptor_of(to);
@@ -65,8 +68,12 @@ void before_replacing(int from, int to) {
 IEZ_INTERPOSE(int, close, (int fd)) {
   if (IEZ_LIKELY(!active.tracing && !active.placing)) return next.close(fd);
   if (is_hidden(fd)) return say_not_open();
+  const std::uint32_t file = written_file(fd);
+  const std::int64_t start = file == abi::kNoSlot ? 0 : clock_ns(CLOCK_MONOTONIC_COARSE);
   record_close(fd);
-  return next.close(fd);
+  const int status = next.close(fd);
+  if (file != abi::kNoSlot && clock_ns(CLOCK_MONOTONIC_COARSE) - start > kFlushed) record_written_until_now(file);
+  return status;
 }
 
 IEZ_INTERPOSE(int, close_range, (unsigned first, unsigned last, int flags)) {

@@ -137,6 +137,21 @@ IEZ_INTERPOSE(int, __dprintf_chk, (int fd, int check, const char* format, ...)) 
   return done;
 }
 
+// ---- Waiting for what was written ------------------------------------------------------------------------------------------
+
+#define IEZ_INTERPOSE_SYNC(name)                                                     \
+  IEZ_INTERPOSE(int, name, (int fd)) {                                               \
+    if (IEZ_LIKELY(!active.tracing)) return next.name(fd);                           \
+    const std::uint32_t file = written_file(fd);                                     \
+    const std::int64_t start = call_start();                                         \
+    const int status = next.name(fd);                                                \
+    if (status == 0 && active.calls) record_call_of(fd, abi::kCallSync, 0, start);   \
+    if (file != abi::kNoSlot) record_written_until_now(file);                        \
+    return status;                                                                   \
+  }
+IEZ_INTERPOSE_SYNC(fsync)
+IEZ_INTERPOSE_SYNC(fdatasync)
+
 // ---- Noted only among single calls -----------------------------------------------------------------------------------------
 
 #define IEZ_INTERPOSE_NOTED(name, parameters, arguments, operation, offset)                    \
@@ -147,8 +162,6 @@ IEZ_INTERPOSE(int, __dprintf_chk, (int fd, int check, const char* format, ...)) 
     if (status == 0) record_call_of(fd, operation, static_cast<std::uint64_t>(offset), start); \
     return status;                                                                             \
   }
-IEZ_INTERPOSE_NOTED(fsync, (int fd), (fd), abi::kCallSync, 0)
-IEZ_INTERPOSE_NOTED(fdatasync, (int fd), (fd), abi::kCallSync, 0)
 IEZ_INTERPOSE_NOTED(ftruncate, (int fd, off_t size), (fd, size), abi::kCallTruncate, size)
 IEZ_INTERPOSE_NOTED(ftruncate64, (int fd, off_t size), (fd, size), abi::kCallTruncate, size)
 

@@ -101,10 +101,66 @@ struct DirectoryFacts {
 
 const lustre::LayoutCalls& layout_calls();
 
-DirectoryFacts ask_directory(const char* directory) {
+constexpr std::size_t kLargestDefault = 1024;  // of a directory's layout: a larger one counts as its own
+
+// The device of what a path names, as the kernel tells it without asking a server; 0: not known.
+std::uint64_t device_of(const char* path) {
+  struct statx answer;
+  if (::syscall(SYS_statx, AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_TYPE, &answer) != 0) return 0;
+  return static_cast<std::uint64_t>(answer.stx_dev_major) << 32U | answer.stx_dev_minor;
+}
+
+// A path that is cut at some place, and whole again afterwards.
+class CutPath {
+ public:
+  explicit CutPath(char* text) : text_(text), end_(std::strlen(text)) {}
+  ~CutPath() { text_[end_] = kept_; }
+  CutPath(const CutPath&) = delete;
+  CutPath& operator=(const CutPath&) = delete;
+
+  // To the highest directory above that is on the same device.
+  void cut_to_root() {
+    const std::uint64_t device = device_of(text_);
+    while (device != 0 && end_ > 1) {
+      std::size_t shorter = end_;
+      while (shorter > 0 && text_[shorter - 1] != '/') --shorter;
+      if (shorter == 0) return;
+      if (shorter > 1) --shorter;  // "/" keeps its name
+      const char kept = text_[shorter];
+      text_[shorter] = '\0';
+      const bool same = device_of(text_) == device;
+      if (!same) {
+        text_[shorter] = kept;
+        return;
+      }
+      text_[end_] = kept_;
+      end_ = shorter;
+      kept_ = kept;
+    }
+  }
+
+ private:
+  char* text_;
+  std::size_t end_;
+  char kept_ = '\0';
+};
+
+// Lustre answers with the default of the file system's root where a directory has none of its own: the bytes are the root's then.
+bool has_own_layout(char* directory) {
+  char own[kLargestDefault];
+  const ssize_t size = ::getxattr(directory, lustre::abi::kXattrName, own, sizeof(own));
+  if (size <= 0) return size < 0 && errno == ERANGE;
+  char of_root[kLargestDefault];
+  CutPath path(directory);
+  path.cut_to_root();
+  const ssize_t root_size = ::getxattr(directory, lustre::abi::kXattrName, of_root, sizeof(of_root));
+  return root_size != size || std::memcmp(own, of_root, static_cast<std::size_t>(size)) != 0;
+}
+
+DirectoryFacts ask_directory(char* directory) {
   DirectoryFacts facts{.kind = lustre::file_system_kind_of(layout_calls(), AT_FDCWD, directory), .own_layout = false};
   if (facts.kind == FileSystemKind::other || !settings.respect_directory_layout) return facts;
-  facts.own_layout = ::getxattr(directory, lustre::abi::kXattrName, nullptr, 0) > 0;
+  facts.own_layout = has_own_layout(directory);
   return facts;
 }
 

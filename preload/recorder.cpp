@@ -198,6 +198,20 @@ void record_close(int fd) {
   forget(fd);
 }
 
+std::uint32_t written_file(int fd) {
+  if (!active.tracing) return abi::kNoSlot;
+  const Descriptor* const descriptor = descriptor_of(fd);
+  if (descriptor == nullptr || (__atomic_load_n(&descriptor->flags, __ATOMIC_RELAXED) & kHasWritten) == 0) return abi::kNoSlot;
+  const std::uint32_t record = record_of(*descriptor);
+  return record >= kFirstRecord ? record - kFirstRecord : abi::kNoSlot;
+}
+
+void record_written_until_now(std::uint32_t file) {
+  const ErrnoGuard keep;
+  if (!arena.in_own_process()) return;
+  touch_write(arena.slot<abi::FileSlot>(file), 0);
+}
+
 void record_all_closed() {
   const ErrnoGuard keep;
   if (!arena.ready() || !arena.in_own_process()) return;

@@ -47,6 +47,12 @@ void record_own_layout(const char* path);
 
 void record_link(int old_dirfd, const char* old_path, int new_dirfd, const char* new_path);
 
+// The file that this descriptor has written to, as far as that was seen; kNoSlot: none.
+std::uint32_t written_file(int fd);
+
+// The program has waited until now for what it wrote to the file, in fsync() or close(): that belongs to the writing.
+void record_written_until_now(std::uint32_t file);
+
 // Looks at a descriptor of which nothing is known. `moved`: by how much the call that was just made moved its position.
 std::uint32_t adopt(int fd, std::uint64_t moved);
 

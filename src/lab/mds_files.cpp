@@ -68,7 +68,13 @@ model::Layout Mds::default_layout(std::uint64_t directory) {
 Answer<BytesAnswer> Mds::get_xattr(const XattrRequest& request) {
   auto value = is_layout(request.name) ? store_->layout(request.inode) : store_->xattr(request.inode, request.name);
   if (!value) return std::unexpected(value.error());
-  if (value->empty() && is_layout(request.name)) return std::unexpected(ENODATA);
+  if (value->empty() && is_layout(request.name)) {
+    // As Lustre: a directory without a default of its own answers with that of the root.
+    const auto attributes = store_->attributes(request.inode);
+    if (attributes && S_ISDIR(attributes->mode)) value = store_->layout(kRootInode);
+    if (!value) return std::unexpected(value.error());
+    if (value->empty()) return std::unexpected(ENODATA);
+  }
   return BytesAnswer{.bytes = *std::move(value)};
 }
 

@@ -312,27 +312,35 @@ Result<store::Prediction> predict(std::span<const PastRun> runs, const PredictOp
 }
 
 PredictionUse use_of(const store::Prediction& prediction, std::span<const store::FileRow> files, Bytes least_file) {
-  std::unordered_set<std::string_view> names;
+  std::unordered_map<std::string_view, const store::PredictionRow*> names;
   std::vector<const store::PredictionRow*> patterns;
   for (const store::PredictionRow& row : prediction.rows) {
-    names.insert(row.name);
-    if (!row.created_as.empty()) names.insert(row.created_as);
+    names.emplace(row.name, &row);
+    if (!row.created_as.empty()) names.emplace(row.created_as, &row);
     if (row.open) patterns.push_back(&row);
   }
+  const auto row_of = [&](const store::FileRow& file) -> const store::PredictionRow* {
+    for (const std::string_view name : {std::string_view(file.name), std::string_view(final_name(file))}) {
+      if (const auto found = names.find(name); found != names.end()) return found->second;
+    }
+    const auto found = std::ranges::find_if(patterns, [&](const store::PredictionRow* row) {
+      const std::string& pattern = row->created_as.empty() ? row->name : row->created_as;
+      return plan::final_name_of(pattern, pattern, file.name).has_value();
+    });
+    return found == patterns.end() ? nullptr : *found;
+  };
   PredictionUse use;
   for (const store::FileRow& file : files) {
-    if (!wrote(file) || file.written < least_file) continue;
+    if (!wrote(file)) continue;
+    const store::PredictionRow* const row = row_of(file);
+    const bool planned = row != nullptr && !row->left_alone;
+    if (file.written < least_file && !planned) continue;
     if (!file.created) {
       ++use.existing;
       continue;
     }
-    const bool met = names.contains(file.name) || names.contains(final_name(file)) ||
-                     std::ranges::any_of(patterns, [&](const store::PredictionRow* row) {
-                       const std::string& pattern = row->created_as.empty() ? row->name : row->created_as;
-                       return plan::final_name_of(pattern, pattern, file.name).has_value();
-                     });
     ++use.created;
-    if (met) {
+    if (row != nullptr) {
       ++use.predicted;
     } else if (use.misses.size() < kMaxMisses) {
       use.misses.push_back({.name = file.name, .why = "unplanned"});

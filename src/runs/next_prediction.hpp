@@ -45,7 +45,7 @@ struct PredictOptions {
 // Oldest first. Fails if no run wrote a file. application, run and time are set; key and id are not.
 [[nodiscard]] Result<store::Prediction> predict(std::span<const PastRun> runs, const PredictOptions& options);
 
-// Which files that a run wrote, of those large enough to be planned, were predicted.
+// Which files that a run wrote, of those large enough to be planned or planned together with larger ones, were predicted.
 struct PredictionUse {
   std::uint64_t created = 0;
   std::uint64_t predicted = 0;      // of them

@@ -201,11 +201,16 @@ TEST(NextPrediction, WhichFilesWerePredicted) {
   const std::vector runs{run_of(1, {file("/s/out.1", 3), file("/s/tmp.7", 3, "/s/final.7"), file("/s/small", 0)})};
   const auto prediction = predict(runs, {});
   ASSERT_TRUE(prediction);
+  auto rows = *prediction;
+  for (store::PredictionRow& row : rows.rows) row.left_alone = row.name == "/s/small";
   std::vector<store::FileRow> files{file("/s/out.1", 3), file("/s/new", 3), file("/s/small2", 0), file("/s/there", 3)};
+  files.push_back(file("/s/small", 0));
   files[3].created = false;
-  const PredictionUse use = use_of(*prediction, files, Bytes::mib(1));
+  const PredictionUse use = use_of(rows, files, Bytes::mib(1));
   EXPECT_EQ(use.created, 2U);
   EXPECT_EQ(use.predicted, 1U);
+  for (store::PredictionRow& row : rows.rows) row.left_alone = false;  // planned together with larger ones
+  EXPECT_EQ(use_of(rows, files, Bytes::mib(1)).predicted, 2U);
   EXPECT_EQ(use.existing, 1U);
   ASSERT_EQ(use.misses.size(), 1U);
   EXPECT_EQ(use.misses[0].name, "/s/new");

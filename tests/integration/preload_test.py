@@ -339,6 +339,17 @@ class WhatBecameOfFiles(Case):
         self.assertEqual(row["write_calls"], 1)
         self.assertLess(row["first_write_ns"], row["last_write_ns"])
 
+    def test_waiting_for_what_was_written_is_writing(self):
+        self.script("import time\nfor name in 'plain', 'synced', 'data', 'clean':\n    fd = os.open(name, os.O_CREAT | os.O_RDWR)\n"
+                    "    name == 'clean' or os.write(fd, b'x')\n    end = time.monotonic() + 0.04\n"
+                    "    while time.monotonic() < end: pass\n"
+                    "    {'synced': os.fsync, 'clean': os.fsync, 'data': os.fdatasync}.get(name, int)(fd)\n")
+        rows = self.rows()
+        took = {name: row["last_write_ns"] - row["first_write_ns"] for name, row in rows.items() if row["first_write_ns"]}
+        self.assertEqual(set(took), {"plain", "synced", "data"})
+        self.assertLess(took["plain"], 20_000_000)
+        self.assertGreater(min(took["synced"], took["data"]), 20_000_000)
+
     def test_streams_have_times(self):
         self.run_with(ESCAPES, "fwrite_unlocked", self.work / "out")
         row = self.rows()["out"]
@@ -568,6 +579,24 @@ class Placing(Case):
         self.assertEqual(self.counts(), {"respected": 1})
         self.placed("dd", "if=/dev/zero", f"of={directory}/b", "bs=4k", "count=1", "status=none", IEZ_OVERRIDE_DIRECTORIES="1")
         self.assertEqual(self.osts("own/b"), [4])
+
+    def test_directory_that_inherits_the_default_of_the_root(self):
+        """It answers with the root's, as Lustre's do: that is nobody's own wish."""
+        default = struct.pack("<IIQQIHH", 0x0BD10BD0, 1, 0, 0, MIB, 2, 0xFFFF)
+        below = self.mount / "inherits/deeper"
+        below.mkdir(parents=True)
+        os.setxattr(self.mount, "lustre.lov", default)
+        self.addCleanup(os.removexattr, self.mount, "lustre.lov")
+        self.assertEqual(os.getxattr(below, "lustre.lov"), os.getxattr(self.mount, "lustre.lov"))
+        own = self.mount / "inherits/own"
+        own.mkdir()
+        os.setxattr(own, "lustre.lov", struct.pack("<IIQQIHH", 0x0BD10BD0, 1, 0, 0, MIB, 3, 0xFFFF))
+        self.compile(f"{below}/a,1M,,4", f"{own}/a,1M,,4", f"{self.mount}/inherits/a,1M,,3")
+        for directory in (below, own, self.mount / "inherits"):
+            self.placed("dd", "if=/dev/zero", f"of={directory}/a", "bs=4k", "count=1", "status=none")
+        self.assertEqual(self.osts("inherits/deeper/a"), [4])
+        self.assertEqual(self.osts("inherits/a"), [3])
+        self.assertEqual(len(self.osts("inherits/own/a")), 3)
 
     def test_many_creators_of_one_file(self):
         self.compile(f"{self.mount}/shared,1M,,4 2")
