@@ -27,7 +27,7 @@ import sys
 from typing import NamedTuple
 
 # The simulator runs these very laws, so they may touch nothing but their arguments.
-PURE = ("model", "forecast", "flow", "placement", "contention", "congestion", "sim")
+PURE = ("model", "forecast", "flow", "placement", "planning", "contention", "congestion", "sim")
 IMPURE_BASE = {"base/log.hpp": "the log", "base/clock.hpp": "a clock"}
 OUTSIDE = ("apps", "bench", "tests")
 

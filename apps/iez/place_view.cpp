@@ -163,7 +163,7 @@ std::string summary(const PlanView& view, const Terminal& terminal) {
   table.add({{"mean use"}, {use_text(before.mean_utilisation)}, {use_text(after.mean_utilisation)}});
   std::string out = table.render(terminal, true);
   const double above = above_bound(view.plan);
-  if (view.plan.bound > 0) {
+  if (view.plan.bound > 0 || view.plan.files.empty()) {
     out += fmt::format("No placement of these files has a largest use below {}: this one {}\n", bound_text(view.plan.bound),
                        above < 5e-5 ? "is as good as any" : fmt::format("is {:.2f} % above", 100 * above));
   }

@@ -38,7 +38,7 @@ LeftAlone apply_rules(std::span<store::PredictionRow> rows, std::span<const stor
     const bool chosen =
         given.origin == DefaultOrigin::built_in || (given.origin == DefaultOrigin::site && given.plain && rules.free_layout);
     row.stripe_count = chosen ? 0 : row.default_stripes;
-    row.stripe_size = chosen ? Bytes{} : given.stripe_size;
+    row.stripe_size = chosen || overridden ? Bytes{} : given.stripe_size;
     std::uint64_t* reason = nullptr;
     const bool together = row.bytes.count >= rules.least_file.count / kTogether && of_large.contains(row.phase);
     if (row.bytes < rules.least_file && !together) {

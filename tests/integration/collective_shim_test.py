@@ -142,9 +142,10 @@ class Hints(Case):
                 self.check(told["informed"], cb_nodes="1", striping_unit="131072", cb_buffer_size="32768", iez_mode="collective")
                 counted = self.count()
                 self.assertEqual((counted["aggregators"], counted["window_bytes"]), (1, 16384))
-                # Of all three sessions.
-                self.assertEqual((counted["calls"], counted["collected_writes"], counted["collected_reads"], counted["passed"]), (6, 3, 3, 0))
-                self.assertEqual(counted["bytes"], 6 * RANKS * 64000)
+                # Of all three sessions; which way is faster is being tried.
+                self.assertEqual(counted["calls"], 6)
+                self.assertEqual(counted["collected_writes"] + counted["collected_reads"] + counted["passed"], 6)
+                self.assertGreaterEqual(min(counted["collected_writes"], counted["collected_reads"]), 1)
                 self.assertEqual({hint["key"]: hint["value"] for hint in counted["hints"]}["cb_buffer_size"], "32768")
 
     def test_off_and_on(self):
@@ -171,7 +172,7 @@ class Requests(Case):
     def test_waited_for_by_every_call(self):
         for flavour in flavours():
             with self.subTest(flavour=flavour):
-                self.assertIn("0 wrong", self.launch(flavour, "c", "requests"))
+                self.assertIn("0 wrong", self.launch(flavour, "c", "requests", IEZ_COLLECTIVE="iez_mode=collective"))
                 counted = self.count()
                 self.assertEqual((counted["collected_writes"], counted["collected_reads"], counted["passed"]), (11, 10, 0))
 

@@ -112,7 +112,7 @@ class Demo(FolderCase):
         self.assertLessEqual(case["default"]["write_mb_s_least"], case["default"]["write_mb_s"])
         self.assertLess(case["default"]["write_mb_s_least"], case["default"]["write_mb_s_most"])
         ways = [line for line in result.stderr.splitlines() if "of 2" in line]
-        self.assertEqual([("default" in line, "1 of 2" in line) for line in ways], [(True, True), (False, True), (True, False), (False, False)])
+        self.assertEqual([("by default" in line, "1 of 2" in line) for line in ways], [(True, True), (False, True), (True, False), (False, False)])
         self.assert_nothing_left()
 
     def test_local_text(self):

@@ -580,24 +580,6 @@ class Placing(Case):
         self.placed("dd", "if=/dev/zero", f"of={directory}/b", "bs=4k", "count=1", "status=none", IEZ_OVERRIDE_DIRECTORIES="1")
         self.assertEqual(self.osts("own/b"), [4])
 
-    def test_directory_that_inherits_the_default_of_the_root(self):
-        """It answers with the root's, as Lustre's do: that is nobody's own wish."""
-        default = struct.pack("<IIQQIHH", 0x0BD10BD0, 1, 0, 0, MIB, 2, 0xFFFF)
-        below = self.mount / "inherits/deeper"
-        below.mkdir(parents=True)
-        os.setxattr(self.mount, "lustre.lov", default)
-        self.addCleanup(os.removexattr, self.mount, "lustre.lov")
-        self.assertEqual(os.getxattr(below, "lustre.lov"), os.getxattr(self.mount, "lustre.lov"))
-        own = self.mount / "inherits/own"
-        own.mkdir()
-        os.setxattr(own, "lustre.lov", struct.pack("<IIQQIHH", 0x0BD10BD0, 1, 0, 0, MIB, 3, 0xFFFF))
-        self.compile(f"{below}/a,1M,,4", f"{own}/a,1M,,4", f"{self.mount}/inherits/a,1M,,3")
-        for directory in (below, own, self.mount / "inherits"):
-            self.placed("dd", "if=/dev/zero", f"of={directory}/a", "bs=4k", "count=1", "status=none")
-        self.assertEqual(self.osts("inherits/deeper/a"), [4])
-        self.assertEqual(self.osts("inherits/a"), [3])
-        self.assertEqual(len(self.osts("inherits/own/a")), 3)
-
     def test_many_creators_of_one_file(self):
         self.compile(f"{self.mount}/shared,1M,,4 2")
         variables = {"IEZ_TRACE": str(self.traces), "IEZ_PLAN": str(self.plan)}

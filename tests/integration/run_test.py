@@ -8,6 +8,7 @@ import random
 import shutil
 import signal
 import sqlite3
+import struct
 import subprocess
 import sys
 import tempfile
@@ -271,6 +272,12 @@ class Choice(RunCase):
         return ["sh", "-c", "n=0; for m in " + " ".join(map(str, mebibytes)) +
                 "; do n=$((n + 1)); dd if=/dev/zero of=out.$n bs=1M count=$m status=none & done; wait"]
 
+    @staticmethod
+    def slowly(command):
+        """The same, but each file is written for long enough to be timed."""
+        return [*command[:2], command[2].replace("dd if=/dev/zero of=out.$n bs=1M count=$m status=none",
+                                                 "{ head -c ${m}M /dev/zero; sleep 0.3; head -c 4096 /dev/zero; } | dd of=out.$n bs=64k status=none")]
+
     def test_the_default_is_as_good(self):
         for _ in range(3):
             told = self.report(self.writing(*[2] * 8), "--app", "equal")  # one file an OST
@@ -282,16 +289,46 @@ class Choice(RunCase):
 
     def test_unequal_sizes_are_placed(self):
         sizes = [6, 1, 5, 1, 4, 1, 3, 1, 2, 2, 1, 1, 6, 1, 5, 1]
-        first = self.report(self.writing(*sizes), "--app", "unequal")
+        command = self.slowly(self.writing(*sizes))
+        first = self.report(command, "--app", "unequal")
         self.assertTrue(first["next_plan"], first)
         self.assertIn("of the default's time", first["verdict"])
         self.empty()
-        second = self.report(self.writing(*sizes), "--app", "unequal")
+        second = self.report(command, "--app", "unequal")
         self.assertEqual((second["mode"], second["created"], second["predicted"], second["placed"]), ("place", 16, 16, 16), second)
         self.assertIsNotNone(second["write_ratio"], second)
         self.assertIn("the default", second["gain"])
         history = json.loads(self.iez("app", "show", "unequal", "--json").stdout)["history"]
         self.assertEqual((history["whole"]["by_default"], history["whole"]["placed"]), (1, 1), history)
+
+    def test_the_default_of_the_site_is_a_template(self):
+        """Directories answer with the root's default, as Lustre's do: its stripes are kept, and OSTs chosen. A directory's own is respected."""
+        layout = struct.pack("<IIQQIHH", 0x0BD10BD0, 1, 0, 0, 1 << 20, 2, 0xFFFF)
+        os.setxattr(self.mount, "lustre.lov", layout)
+        self.addCleanup(os.removexattr, self.mount, "lustre.lov")
+        self.assertEqual(os.getxattr(self.place, "lustre.lov"), os.getxattr(self.mount, "lustre.lov"))
+        own = self.place / "own"
+        own.mkdir()
+        os.setxattr(own, "lustre.lov", struct.pack("<IIQQIHH", 0x0BD10BD0, 1, 0, 0, 1 << 20, 3, 0xFFFF))
+        self.addCleanup(shutil.rmtree, own, True)
+        self.environment["IEZ_PLACE_WHEN"] = "always"
+        write = ["sh", "-c", "for n in 1 2 3 own/4; do dd if=/dev/zero of=out.$n bs=1M count=4 status=none 2>/dev/null || "
+                 "dd if=/dev/zero of=own/4 bs=1M count=4 status=none; done"]
+        self.report(write, "--app", "template")
+        for name in ("out.1", "out.2", "out.3", "own/4"):
+            (self.place / name).unlink()
+        second = self.report(write, "--app", "template")
+        self.assertEqual((second["mode"], second["placed"], second["respected"]), ("place", 3, 0), second)
+        self.assertEqual([len(self.osts_of(self.place / f"out.{n}")) for n in (1, 2, 3)], [2, 2, 2])
+        self.assertEqual(len(self.osts_of(own / "4")), 3)
+        self.environment["IEZ_PLACE_LAYOUT"] = "free"
+        for name in ("out.1", "out.2", "out.3", "own/4"):
+            (self.place / name).unlink()
+        self.report(write, "--app", "free")
+        for name in ("out.1", "out.2", "out.3", "own/4"):
+            (self.place / name).unlink()
+        self.report(write, "--app", "free")
+        self.assertNotEqual([len(self.osts_of(self.place / f"out.{n}")) for n in (1, 2, 3)], [2, 2, 2])
 
     def test_small_files_are_left_to_lustre(self):
         told = self.report(["sh", "-c", "for i in $(seq 40); do head -c 4096 /dev/zero > small.$i; done"], "--app", "small")
@@ -417,7 +454,9 @@ class Endings(RunCase):
                 if number % 10 == 9:
                     self.assertEqual(self.iez("db", "check", check=False).returncode, 0)
             time.sleep(0.5)  # what the killed one started comes to its end
+            self.empty()
             self.report(["sh", "-c", script], "--app", "killed")
+            self.empty()
             last = self.report(["sh", "-c", script], "--app", "killed")
             self.assertTrue(last["recorded"], last)
             self.assertTrue(last["next_plan"], last)
