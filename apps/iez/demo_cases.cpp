@@ -52,7 +52,7 @@ Pattern shared(Pattern pattern, std::uint64_t segments) {
 }  // namespace
 
 std::vector<DemoCase> demo_cases(bool quick) {
-  // MiB of the files. Enough that a run takes about a second, and the whole demo with three runs each way about three minutes.
+  // MiB of the files. Enough that a run takes about a second, and the whole demo with three runs each way about five minutes.
   const std::uint64_t size = quick ? 1 : 4;
   // Of the files that differ: all are large enough to be worth a plan.
   const std::uint64_t mean = 4;

@@ -92,7 +92,7 @@ class Demo(FolderCase):
                 if case["optimum"] is None:
                     continue
                 # As even as its files can be, but for the rounding of stripes, and of two applications for what is not worth a change.
-                self.assertLess(case["iez"]["ost_cost"], case["optimum"] + (0.05 if case["case"] == "hacc-and-ior" else 0.02))
+                self.assertLess(case["iez"]["ost_cost"], case["optimum"] + (0.12 if case["case"] == "hacc-and-ior" else 0.02))  # two are planned each for its own time
                 self.assertGreater(case["default"]["write_mb_s"], 0)
         self.assertAlmostEqual(cases["ior-count8"]["optimum"], 1.0254, places=3)
         self.assertGreater(cases["unequal"]["default"]["ost_cost"], cases["unequal"]["iez"]["ost_cost"])
@@ -112,7 +112,7 @@ class Demo(FolderCase):
         self.assertLessEqual(case["default"]["write_mb_s_least"], case["default"]["write_mb_s"])
         self.assertLess(case["default"]["write_mb_s_least"], case["default"]["write_mb_s_most"])
         ways = [line for line in result.stderr.splitlines() if "of 2" in line]
-        self.assertEqual([("by default" in line, "1 of 2" in line) for line in ways], [(True, True), (False, True), (True, False), (False, False)])
+        self.assertEqual([("Lustre's default," in line, "1 of 2" in line) for line in ways], [(True, True), (False, True), (True, False), (False, False)])
         self.assert_nothing_left()
 
     def test_local_text(self):

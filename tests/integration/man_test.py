@@ -34,7 +34,7 @@ CONDITIONAL = {"iez-agent": AGENTS,
                             "ost_cost_before", "ost_cost_after", "oss_cost_before", "oss_cost_after", "notes", "now", "applications"},
                "iez-run": {"recorded", "files", "bytes_written", "created", "predicted", "existing", "placed", "refused", "respected", "accuracy",
                            "gain", "write_ratio", "read_ratio", "given_up", "next_plan", "verdict", "planner", "next_files"},
-               "iez-collective": {"unasked", "ways"}, "iez-place": {"placed", "phases", "by_default", "phases_bound", "verdict", "gain"},
+               "iez-bench": {"cases"}, "iez-collective": {"unasked", "ways"}, "iez-place": {"placed", "phases", "by_default", "phases_bound", "verdict", "gain"},
                "iez-layout": {"extension_size"}, "iez-serve": {"url", "samples", "requests", "state"}, "iez-db": {"store"}, "iez-repro": {"columns"}, "iez": {"time", "level", "message"}}
 SECTIONS = ("NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "OUTPUT", "FILES", "EXIT STATUS", "EXAMPLES", "SEE ALSO")
 
