@@ -147,7 +147,7 @@ class Comparison {
   }
 
   void add_rates() {
-    const auto add = [this](const char* name, Layer peer, std::vector<double> Cell::*member, double target, bool bounded) {
+    const auto add = [this](const char* name, Layer peer, std::vector<double> Cell::* member, double target, bool bounded) {
       const Ratios found = ratios(cells_, Layer::ours, [this, peer, member](const CellKey& key, const Cell& cell) {
         return median(cell.*member) / median(cells_.at(peer).at(key).*member);
       });
@@ -306,7 +306,7 @@ class Comparison {
         for (const Measured& one : *measured) cells[layer][{one.ranks, one.block}].add(one);
       }
     }
-    const auto add = [&](const char* name, std::vector<double> Cell::*member) {
+    const auto add = [&](const char* name, std::vector<double> Cell::* member) {
       const Ratios found = ratios(cells, Layer::ours_on_mpich, [&cells, member](const CellKey& key, const Cell& cell) {
         return median(cell.*member) / median(cells.at(Layer::mpich).at(key).*member);
       });

@@ -167,51 +167,34 @@ const std::array kCases{
     // ---- Shared files, and single ones ----
     LoopCase{.name = kSharedCase,
              .about = "8 processes, one file, 1 stripe by default",
-             .turn =
-                 [](const LoopPlace& at, unsigned) {
-                   return alone(ior(at, 8, part(at.unit * 3, 8), "field", {"-w", "-e"}));
-                 },
+             .turn = [](const LoopPlace& at, unsigned) { return alone(ior(at, 8, part(at.unit * 3, 8), "field", {"-w", "-e"})); },
              .quick = true},
     LoopCase{.name = "shared-4",
              .about = "8 processes, one file, in a folder whose default is 4 stripes",
-             .turn =
-                 [](const LoopPlace& at, unsigned) {
-                   return alone(ior(at, 8, part(at.unit, 2), "field", {"-w", "-e"}));
-                 },
+             .turn = [](const LoopPlace& at, unsigned) { return alone(ior(at, 8, part(at.unit, 2), "field", {"-w", "-e"})); },
              .stripes = 4},
     LoopCase{.name = "two-shared",
              .about = "8 processes, two files that all of them write",
              .turn = [](const LoopPlace& at, unsigned) { return alone(script(at, "shared", 8, 2, part(at.unit, 8))); }},
     LoopCase{.name = "single",
              .about = "one process, one file",
-             .turn =
-                 [](const LoopPlace& at, unsigned) {
-                   return alone(ior(at, 1, at.unit, "data", {"-w", "-e"}));
-                 }},
+             .turn = [](const LoopPlace& at, unsigned) { return alone(ior(at, 1, at.unit, "data", {"-w", "-e"})); }},
     LoopCase{.name = "serial",
              .about = "one process, 12 files one after the other",
              .turn = [](const LoopPlace& at, unsigned) { return alone(script(at, "serial", 1, 12, part(at.unit, 8))); }},
     // ---- MPI-IO and HDF5 ----
     LoopCase{.name = "mpiio-shared",
              .about = "MPI-IO, 6 processes, one file, collective",
-             .turn =
-                 [](const LoopPlace& at, unsigned) {
-                   return alone(by_mpi(at, 6, part(at.unit, 3), "field", {"-a", "MPIIO", "-c"}));
-                 },
+             .turn = [](const LoopPlace& at,
+                        unsigned) { return alone(by_mpi(at, 6, part(at.unit, 3), "field", {"-a", "MPIIO", "-c"})); },
              .needs = LoopNeeds::mpi},
     LoopCase{.name = "mpiio-files",
              .about = "MPI-IO, 6 processes, a file each",
-             .turn =
-                 [](const LoopPlace& at, unsigned) {
-                   return alone(by_mpi(at, 6, at.unit, "ck", {"-a", "MPIIO", "-F"}));
-                 },
+             .turn = [](const LoopPlace& at, unsigned) { return alone(by_mpi(at, 6, at.unit, "ck", {"-a", "MPIIO", "-F"})); },
              .needs = LoopNeeds::mpi},
     LoopCase{.name = "hdf5-files",
              .about = "HDF5, 8 processes, a file each",
-             .turn =
-                 [](const LoopPlace& at, unsigned) {
-                   return alone(by_mpi(at, 8, at.unit, "ck", {"-a", "HDF5", "-F"}));
-                 },
+             .turn = [](const LoopPlace& at, unsigned) { return alone(by_mpi(at, 8, at.unit, "ck", {"-a", "HDF5", "-F"})); },
              .needs = LoopNeeds::hdf5},
     // ---- Small, mixed, and unusual ----
     LoopCase{.name = "small-files",

@@ -139,15 +139,15 @@ IEZ_INTERPOSE(int, __dprintf_chk, (int fd, int check, const char* format, ...)) 
 
 // ---- Waiting for what was written ------------------------------------------------------------------------------------------
 
-#define IEZ_INTERPOSE_SYNC(name)                                                     \
-  IEZ_INTERPOSE(int, name, (int fd)) {                                               \
-    if (IEZ_LIKELY(!active.tracing)) return next.name(fd);                           \
-    const std::uint32_t file = written_file(fd);                                     \
-    const std::int64_t start = call_start();                                         \
-    const int status = next.name(fd);                                                \
-    if (status == 0 && active.calls) record_call_of(fd, abi::kCallSync, 0, start);   \
-    if (file != abi::kNoSlot) record_written_until_now(file);                        \
-    return status;                                                                   \
+#define IEZ_INTERPOSE_SYNC(name)                                                   \
+  IEZ_INTERPOSE(int, name, (int fd)) {                                             \
+    if (IEZ_LIKELY(!active.tracing)) return next.name(fd);                         \
+    const std::uint32_t file = written_file(fd);                                   \
+    const std::int64_t start = call_start();                                       \
+    const int status = next.name(fd);                                              \
+    if (status == 0 && active.calls) record_call_of(fd, abi::kCallSync, 0, start); \
+    if (file != abi::kNoSlot) record_written_until_now(file);                      \
+    return status;                                                                 \
   }
 IEZ_INTERPOSE_SYNC(fsync)
 IEZ_INTERPOSE_SYNC(fdatasync)

@@ -87,7 +87,7 @@ inline abi::Times* times_of(const abi::FileSlot& file) { return file.times == 0 
 
 // The last use is never before the last write or read: within a tick of the clock there is nothing to store.
 // start: of the call, where it is the first one of its descriptor; 0: not known.
-inline void touch_transfer(abi::FileSlot& file, std::int64_t abi::Times::*first, std::int64_t abi::Times::*last,
+inline void touch_transfer(abi::FileSlot& file, std::int64_t abi::Times::* first, std::int64_t abi::Times::* last,
                            std::int64_t start) {
   std::int64_t now = coarse_now();
   abi::Times* const times = times_of(file);

@@ -9,7 +9,8 @@ void CommandLine::add_run() {
   command->add_flag("--dry-run", run_.dry_run, "Say what would be done, and do nothing");
   CLI::Option* const learn = command->add_flag("--learn", run_.learn, "Place no files this time; learn anew");
   command->add_flag("--no-place", run_.no_place, "Learn, and make no plan either")->excludes(learn);
-  command->add_flag("--replace", run_.replace, "Move files that exist aside, so that they are placed; remove them after a good run")
+  command
+      ->add_flag("--replace", run_.replace, "Move files that exist aside, so that they are placed; remove them after a good run")
       ->excludes(learn);
   command->add_option("--store", run_.store, "Interaction database: a file, or mysql://USER@HOST/DATABASE")->type_name("URL");
   command->add_option("--coordinator", run_.coordinator, "Who plans: http(s)://HOST:PORT; none: this node")->type_name("URL");

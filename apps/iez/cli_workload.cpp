@@ -98,8 +98,7 @@ void CommandLine::add_workload() {
       ->required()
       ->type_name("");
   add_choice(*hacc, "-a", h.pattern.interface, kHaccInterfaces, "By these calls (default: POSIX)");
-  hacc->add_flag_callback(
-      "--shared", [&h] { h.pattern.file_per_process = false; }, "One file for all processes");
+  hacc->add_flag_callback("--shared", [&h] { h.pattern.file_per_process = false; }, "One file for all processes");
   add_quantity<Bytes>(*hacc, "--header", "Bytes before the variables (default: 24 MiB)", "SIZE", parse_bytes,
                       [&h](Bytes given) { h.pattern.header = given; });
   add_workload_common(*hacc, workload_hacc_);

@@ -180,7 +180,7 @@ std::optional<FileCounters> read_line(std::string_view text) {
   if (fields.number("version") != collective::kReportVersion) return std::nullopt;
   struct Number {
     const char* key;
-    std::int64_t FileCounters::*field;
+    std::int64_t FileCounters::* field;
   };
   for (const Number& number :
        {Number{"ranks", &FileCounters::ranks}, Number{"nodes", &FileCounters::nodes},
@@ -239,7 +239,7 @@ std::optional<HandOvers> hand_overs(const FileCounters& counters) {
 
 std::string size_text(std::int64_t bytes) { return to_string(Bytes{static_cast<std::uint64_t>(bytes)}); }
 
-std::string times_text(const FileCounters& counters, double Seconds::*which) {
+std::string times_text(const FileCounters& counters, double Seconds::* which) {
   const auto text = [](double seconds) {
     constexpr double kMost = 1e9;  // thirty years
     return to_string(std::chrono::duration_cast<Duration>(std::chrono::duration<double>(std::clamp(seconds, 0.0, kMost))));

@@ -99,7 +99,7 @@ class Workers {
 };
 
 Result<LogSurvey> survey_for(int folder, int file, const LogPaths& paths, bool force) {
-  struct stat about {};
+  struct stat about{};
   if (::fstat(file, &about) != 0) return fail_errno(errno, paths.file);
   if (!S_ISREG(about.st_mode)) return fail(Errc::unsupported, fmt::format("{}: is no regular file", paths.file));
   LogSurvey sums;
@@ -120,7 +120,7 @@ Result<LogSurvey> survey_for(int folder, int file, const LogPaths& paths, bool f
 
 // A log that was flattened, and whose removal was killed.
 Result<bool> remove_rest(const LogPaths& paths) {
-  struct stat about {};
+  struct stat about{};
   if (::stat((paths.folder + rank_log::kRetiredSuffix).c_str(), &about) != 0) return false;
   if (const int error = rank_log::remove_folder(paths.folder.c_str(), rank_log::kRetiredSuffix)) {
     return std::unexpected(
@@ -212,7 +212,7 @@ Result<void> open_log(const LogPaths& paths, rank_log::Descriptor& folder) {
 }
 
 std::uint64_t size_to_be(const LogPaths& paths, const LogSurvey& sums) {
-  struct stat about {};
+  struct stat about{};
   if (sums.sized != 0 || ::stat(paths.file.c_str(), &about) != 0) return sums.final_size;
   return std::max(sums.final_size, static_cast<std::uint64_t>(about.st_size));
 }

@@ -84,8 +84,8 @@ ordered_json run_json(const store::Run& run) {
 
 ordered_json gain_json(const planning::Comparison& gain) {
   if (gain.gain == planning::Gain::unknown) return nullptr;
-  return {{"gain", planning::to_string(gain.gain)}, {"ratio", gain.ratio},           {"low", gain.low},
-          {"high", gain.high},                      {"by_default", gain.by_default}, {"placed", gain.placed}};
+  return {{"gain", planning::to_string(gain.gain)}, {"ratio", gain.ratio},  {"low", gain.low}, {"high", gain.high},
+          {"by_default", gain.by_default},          {"placed", gain.placed}};
 }
 
 std::string gain_cells(const planning::Comparison& gain) {
@@ -108,8 +108,8 @@ GainHistory gain_history(std::span<const store::Run> newest_first) {
 ordered_json history_json(const GainHistory& history) {
   ordered_json phases = ordered_json::array();
   for (const planning::Comparison& one : history.phases) phases.push_back(gain_json(one));
-  return {{"whole", gain_json(history.whole.gain)}, {"write", gain_json(history.whole.writes)},
-          {"read", gain_json(history.whole.reads)}, {"write_phases", std::move(phases)},
+  return {{"whole", gain_json(history.whole.gain)},  {"write", gain_json(history.whole.writes)},
+          {"read", gain_json(history.whole.reads)},  {"write_phases", std::move(phases)},
           {"stepped_back", history.whole.step_back}, {"tries_in", history.whole.tries_in}};
 }
 

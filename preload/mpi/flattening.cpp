@@ -108,7 +108,7 @@ class Flattening {
 }  // namespace
 
 bool has_log(const std::string& path) {
-  struct stat about {};
+  struct stat about{};
   return ::stat(log_folder(path).c_str(), &about) == 0 && S_ISDIR(about.st_mode);
 }
 

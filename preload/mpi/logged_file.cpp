@@ -60,7 +60,7 @@ std::string log_folder(const std::string& path) { return path + rank_log::kFolde
 std::shared_ptr<LoggedFile> LoggedFile::begin(const TeamComm& team, const std::string& path) {
   std::shared_ptr<LoggedFile> log(new LoggedFile);
   const std::string folder = log_folder(path);
-  struct stat about {};
+  struct stat about{};
   (void)log->file_.reset(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));  // there was none
   int error = (log->file_ ? ::fstat(log->file_.get(), &about) : ::stat(path.c_str(), &about)) == 0 ? 0 : errno;
   if (error == 0 && !S_ISREG(about.st_mode)) error = ENOTSUP;
@@ -77,7 +77,7 @@ std::shared_ptr<LoggedFile> LoggedFile::begin(const TeamComm& team, const std::s
 
 bool LoggedFile::is_of(const std::string& path) {
   const std::lock_guard lock(mutex_);
-  struct stat about {};
+  struct stat about{};
   return !over_ && ::stat(path.c_str(), &about) == 0 && about.st_ino == stamp_.inode && about.st_dev == device_;
 }
 

@@ -52,7 +52,7 @@ void look_at(const std::string& path, const collective::Hints& hints, Told& told
   told.counts = counters_wanted() ? 1 : 0;
   told.processors = std::max(1U, std::thread::hardware_concurrency());
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  struct stat found {};
+  struct stat found{};
   const bool stated = fd >= 0 ? ::fstat(fd, &found) == 0 : ::stat(path.c_str(), &found) == 0;
   if (!stated || !S_ISREG(found.st_mode)) {
     if (fd >= 0) ::close(fd);
@@ -113,7 +113,7 @@ int open_storage(const std::string& path, int flags, std::uint64_t inode, const 
                  std::unique_ptr<collective::Storage>& storage) {
   const int fd = ::open(path.c_str(), flags | O_CLOEXEC);
   if (fd < 0) return errno;
-  struct stat found {};
+  struct stat found{};
   // Numbers of devices differ from node to node, even for one file system; inodes do not.
   if (::fstat(fd, &found) != 0 || found.st_ino != inode) {
     ::close(fd);  // another file has that name now

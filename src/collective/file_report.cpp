@@ -107,7 +107,7 @@ class Line {
 void add_times(Line& line, const FileReport& report) {
   struct Part {
     std::string_view name;
-    std::uint64_t Times::*time;
+    std::uint64_t Times::* time;
   };
   line.key("seconds");
   line.open('{');

@@ -147,8 +147,7 @@ Result<StoredPlan> GlobalView::plan(const api::PlanRequest& request, std::string
   free_for(known, sums, request.freed);
   const placement::TargetTable seen = seen_by_lustre(known, request.freed);
   const auto planned = planning::plan_rows(
-      rows,
-      {.table = known.table, .phase_seconds = request.phase_seconds, .speed = {}, .load = std::move(load), .seen = &seen},
+      rows, {.table = known.table, .phase_seconds = request.phase_seconds, .speed = {}, .load = std::move(load), .seen = &seen},
       {.effort = effort_});
   out.notes = notes_of(known.table, known.stale);
   for (const api::FreedBytes& row : request.freed) refresh(known, sums, row.ost);

@@ -198,7 +198,8 @@ class TemplatePredictor {
     if (step < last_step) return phases_.lower_bound(step)->second;
     const auto [first_step, first_phase] = *phases_.begin();
     const std::int64_t between =
-        last_step > first_step ? std::max<std::int64_t>(1, (last_phase - first_phase) / (std::int64_t{last_step} - first_step)) : 1;
+        last_step > first_step ? std::max<std::int64_t>(1, (last_phase - first_phase) / (std::int64_t{last_step} - first_step))
+                               : 1;
     return static_cast<std::int32_t>(std::min<std::int64_t>(last_phase + between * (step - last_step), kMaxPhase));
   }
 

@@ -49,8 +49,8 @@ struct Target {
 
 struct Server {
   std::string name;
-  double share = 0;            // of all servers' bandwidth, lessened by their CPU and memory load; the shares sum to 1
-  std::optional<double> load;  // cpu and memory, weighted; none: unknown
+  double share = 0;              // of all servers' bandwidth, lessened by their CPU and memory load; the shares sum to 1
+  std::optional<double> load;    // cpu and memory, weighted; none: unknown
   bool bandwidth_known = false;  // the share is by what it can serve, not assumed
 };
 

@@ -147,8 +147,8 @@ Result<Score> score_with_left(const Problem& problem, const Placement& plan) {
                .speed = problem.speed,
                .load = problem.load,
                .seen = problem.seen};
-  const std::uint64_t cost = std::max<std::uint64_t>(
-      1, objects_in(problem) + objects_in(part) * (uneven(problem) ? problem.table.targets.size() : 1));
+  const std::uint64_t cost =
+      std::max<std::uint64_t>(1, objects_in(problem) + objects_in(part) * (uneven(problem) ? problem.table.targets.size() : 1));
   const std::uint64_t draws = std::clamp<std::uint64_t>(kWork / cost, 1, kDraws);
   const double share = 1.0 / static_cast<double>(draws);
   Score out{.phases = std::vector<double>(problem.phases.size()), .balance = {.ost_cost = 0, .oss_cost = 0}};

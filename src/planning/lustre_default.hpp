@@ -17,8 +17,8 @@ namespace iez::planning {
 // Fails (not_found) if a pool has no active target.
 [[nodiscard]] Result<Placement> lustre_default(const Problem& problem, std::uint64_t seed);
 
-// The score of a plan together with the files that it leaves to Lustre: the mean of several draws of theirs. That of the plan alone
-// where it leaves none, or next to nothing.
+// The score of a plan together with the files that it leaves to Lustre: the mean of several draws of theirs. That of the plan
+// alone where it leaves none, or next to nothing.
 [[nodiscard]] Result<Score> score_with_left(const Problem& problem, const Placement& plan);
 
 // The score of Lustre's default: the mean of several draws. Problems so large that a draw takes seconds get fewer draws, and of

@@ -53,8 +53,8 @@ Result<RowsPlan> plan_rows(std::span<const Row> rows, const Surroundings& around
     out.files.insert(out.files.end(), static_cast<std::size_t>(rows[i].files), file);
     row_of.insert(row_of.end(), static_cast<std::size_t>(rows[i].files), i);
   }
-  Problem problem{.table = around.table, .files = out.files, .phases = {}, .speed = around.speed, .load = around.load,
-                  .seen = around.seen};
+  Problem problem{
+      .table = around.table, .files = out.files, .phases = {}, .speed = around.speed, .load = around.load, .seen = around.seen};
   for (const std::uint32_t phase : named) {
     problem.phases.push_back({.seconds = phase < around.phase_seconds.size() ? around.phase_seconds[phase] : 0});
   }

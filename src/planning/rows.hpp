@@ -1,4 +1,5 @@
-// From rows - a file each, or a pattern that stands for several alike - to the files of a problem, and from its plan back to rows.
+// From rows - a file each, or a pattern that stands for several alike - to the files of a problem, and from its plan back to
+// rows.
 //
 // A request of a client and a prediction of the store are both lists of rows; here is what they have in common. Phases may be
 // numbered in any way: those that no row names cost nothing.

@@ -75,7 +75,7 @@ int sync_folder(int fd) {
 }  // namespace
 
 FileStamp stamp_of(int fd) {
-  struct statx about {};
+  struct statx about{};
   if (::statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &about) != 0) return {};
   FileStamp stamp{.inode = about.stx_ino};
   if ((about.stx_mask & STATX_BTIME) != 0) {

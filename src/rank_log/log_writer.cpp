@@ -111,7 +111,7 @@ int LogWriter::open(const char* folder, std::uint32_t rank, const WriterOptions&
   if (error == 0) error = open_in(folder_.get(), index_name(rank).text, options.mode, index_);
   if (error == 0) error = lock_file(index_.get(), true);
   if (error == 0) error = open_in(folder_.get(), data_name(rank).text, options.mode, data_);
-  struct stat about {};
+  struct stat about{};
   if (error == 0 && ::fstat(index_.get(), &about) != 0) error = errno;
   if (error == 0 && !S_ISREG(about.st_mode)) error = EBADMSG;
   if (error == 0) {
@@ -152,7 +152,7 @@ int LogWriter::resume(std::uint64_t index_size, const WriterOptions& options) {
   sequence_ = end.sequence;
   log_end_ = end.log_end;
   if (::ftruncate(index_.get(), static_cast<off_t>(sizeof(Header) + records_ * sizeof(Record))) != 0) return errno;
-  struct stat about {};
+  struct stat about{};
   if (::fstat(data_.get(), &about) != 0) return errno;
   // Data without a record: its writer ended in between.
   const bool orphans = static_cast<std::uint64_t>(about.st_size) > log_end_;
@@ -333,7 +333,7 @@ int highest_sequence(const char* folder, std::uint64_t& sequence) {
   if (const int error = list_ranks(fd.get(), ranks, strangers)) return error;
   for (const std::uint32_t rank : ranks) {
     Descriptor index(::openat(fd.get(), index_name(rank).text, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-    struct stat about {};
+    struct stat about{};
     if (!index || ::fstat(index.get(), &about) != 0) return errno;
     IndexEnd end;
     if (const int error = find_end(index.get(), rank, static_cast<std::uint64_t>(about.st_size), end)) return error;

@@ -248,7 +248,7 @@ TEST(LogWriter, ModeOfWhatIsMade) {
   LogWriter writer;
   ASSERT_EQ(writer.open(folder.log().c_str(), 0, {.mode = 0640}), 0);
   (void)::umask(mask);
-  struct stat about {};
+  struct stat about{};
   ASSERT_EQ(::stat(folder.index(0).c_str(), &about), 0);
   EXPECT_EQ(about.st_mode & 0777U, 0640U);
   ASSERT_EQ(::stat(folder.log().c_str(), &about), 0);

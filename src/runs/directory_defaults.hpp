@@ -1,7 +1,7 @@
 // What a new file gets in a directory if nobody says otherwise, and who decided that.
 //
-// Lustre answers with the root's default where a directory has none of its own, so a directory whose default equals the root's has
-// inherited it. A directory that is not there yet will have that of the nearest one above it, which mkdir copies.
+// Lustre answers with the root's default where a directory has none of its own, so a directory whose default equals the root's
+// has inherited it. A directory that is not there yet will have that of the nearest one above it, which mkdir copies.
 //
 //   built_in   nobody has set one: iez may choose stripes
 //   site       the default of the file system's root

@@ -45,7 +45,7 @@ class Sizes {
     const Bytes guessed = trace::held(file);
     const Bytes all = file.written + trace::unseen(file);
     if (guessed == all || ++looked_ > kMaxLayouts) return guessed;
-    struct stat status {};
+    struct stat status{};
     if (::lstat(trace::final_name(file).c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return guessed;
     return std::min(all, std::max(guessed, Bytes{static_cast<std::uint64_t>(status.st_size)}));
   }

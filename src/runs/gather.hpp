@@ -4,8 +4,8 @@
 // at least `least_file` bytes. A file was written from the begin of its first write to its last one. Where it holds bytes that no
 // call was seen for (mappings, io_uring) it was so from its first use, which is the open, to its last, the close. Reads count
 // likewise, of files that were there before the run or were not written by it; both kinds are numbered apart. A file that was
-// read in part counts by what was read of it. A smaller file belongs to the phase in which it begins, if there is one, and counts for
-// nothing in it.
+// read in part counts by what was read of it. A smaller file belongs to the phase in which it begins, if there is one, and counts
+// for nothing in it.
 //
 // Thread safety: none beyond that of the files.
 #pragma once

@@ -90,13 +90,16 @@ TEST_F(GatherTest, WhatNoPlanWouldBeForHasNoPhase) {
   trace::TracedFile timeless = written("/s/timeless", 1, 2);
   timeless.first_ns = timeless.last_ns = timeless.first_write_ns = timeless.last_write_ns = std::nullopt;
   segment(0, {removed, again, timeless, written("/s/small", 50, 51, Bytes::mib(1) - Bytes{1}), written("/s/x.locktest.0", 1, 2),
-              written("/s/together", 1, 9, Bytes::kib(100)),
-              written("/s/least", 1, 2, Bytes::mib(1)), written("/elsewhere/x", 1, 2)});
+              written("/s/together", 1, 9, Bytes::kib(100)), written("/s/least", 1, 2, Bytes::mib(1)),
+              written("/elsewhere/x", 1, 2)});
   const Gathered got = gathered();
-  EXPECT_EQ(
-      phases(got),
-      (Phases{
-          {"/s/again", 0}, {"/s/least", 0}, {"/s/removed", -1}, {"/s/small", -1}, {"/s/timeless", -1}, {"/s/together", 0}, {"/s/x.locktest.0", -1}}));
+  EXPECT_EQ(phases(got), (Phases{{"/s/again", 0},
+                                 {"/s/least", 0},
+                                 {"/s/removed", -1},
+                                 {"/s/small", -1},
+                                 {"/s/timeless", -1},
+                                 {"/s/together", 0},
+                                 {"/s/x.locktest.0", -1}}));
   EXPECT_THAT(got.phases, ElementsAre(store::RunPhase{.seconds = 1, .bytes = Bytes::mib(5), .files = 2}));
   for (const store::FileRow& file : got.files) EXPECT_EQ(file.removed, file.name == "/s/removed") << file.name;
 

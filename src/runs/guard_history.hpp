@@ -2,8 +2,8 @@
 //
 // Runs are compared by the rate of their phases (planning/guard.hpp), and only runs of one shape: as many ranks, about as many
 // files and bytes. When the placed ones are slower beyond noise, iez steps back: the next kRetry runs go by Lustre's default, and
-// then one is placed again, since file systems change. That one counts by itself: runs placed before the long pause are forgotten.
-// A run of another shape - more ranks, other files - has a history of its own, so placing begins anew there.
+// then one is placed again, since file systems change. That one counts by itself: runs placed before the long pause are
+// forgotten. A run of another shape - more ranks, other files - has a history of its own, so placing begins anew there.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -19,10 +19,10 @@
 
 namespace iez::runs {
 
-inline constexpr std::size_t kRetry = 10;      // runs by default before a plan is tried again
-inline constexpr std::size_t kCompared = 20;   // runs of each kind, the newest
-inline constexpr double kTooShort = 0.1;       // seconds of phases: runs below are over before anything was to be waited for
-inline constexpr double kSameShape = 1.25;     // at most so many times the files, or bytes, of another run
+inline constexpr std::size_t kRetry = 10;     // runs by default before a plan is tried again
+inline constexpr std::size_t kCompared = 20;  // runs of each kind, the newest
+inline constexpr double kTooShort = 0.1;      // seconds of phases: runs below are over before anything was to be waited for
+inline constexpr double kSameShape = 1.25;    // at most so many times the files, or bytes, of another run
 
 struct RunShape {
   std::uint32_t ranks = 0;  // 0: not known, and like any
@@ -35,11 +35,11 @@ RunShape shape_of(const store::Prediction& prediction);
 bool alike(const RunShape& a, const RunShape& b);
 
 struct GuardAnswer {
-  planning::Comparison gain;    // of writing and reading together: what is judged
+  planning::Comparison gain;  // of writing and reading together: what is judged
   planning::Comparison writes;
   planning::Comparison reads;
-  bool step_back = false;       // the next run of this shape is not placed
-  std::size_t tries_in = 0;     // so many runs by default until a plan is tried again
+  bool step_back = false;    // the next run of this shape is not placed
+  std::size_t tries_in = 0;  // so many runs by default until a plan is tried again
 };
 
 // Newest first. Runs that failed, that are too short, or whose phases are not known, are left out.

@@ -1,8 +1,9 @@
 // Whether a run is traced only, or placed as well, and when its plan did not fit.
 //
 // A plan does not fit if more than `unpredicted` of the files that a run created, of those that are large enough to be planned,
-// were not predicted, or if the sizes of those that were are off by more than `size` on average. It is given up then: the next run
-// is traced only, and the one after it is planned from the runs since. A run that failed or was killed tells nothing about a plan.
+// were not predicted, or if the sizes of those that were are off by more than `size` on average. It is given up then: the next
+// run is traced only, and the one after it is planned from the runs since. A run that failed or was killed tells nothing about a
+// plan.
 //
 // Thread safety: pure functions.
 #pragma once

@@ -19,7 +19,7 @@ constexpr std::size_t kGuarded = 64;  // runs that the guard looks at
 
 struct Learnt {
   store::Prediction prediction;
-  std::vector<store::Run> runs;           // newest first
+  std::vector<store::Run> runs;            // newest first
   std::vector<store::FileRow> last_files;  // of the newest run learnt from
 };
 

@@ -296,7 +296,8 @@ Result<store::Prediction> predict(std::span<const PastRun> runs, const PredictOp
       if (wrote(file) && !file.renamed.empty()) renamed.push_back({.temporary = file.name, .final = file.renamed});
     }
   }
-  IEZ_TRY(const forecast::NextRun next, forecast::predict_next_run(history, {.ranks = options.ranks, .reserve = options.reserve}));
+  IEZ_TRY(const forecast::NextRun next,
+          forecast::predict_next_run(history, {.ranks = options.ranks, .reserve = options.reserve}));
   const std::vector<RenameRule> rules = forecast::learn_renames(renamed);
   store::Prediction prediction;
   prediction.application = runs.back().run.application;

@@ -230,7 +230,8 @@ Result<PlanOutcome> plan_locally(const store::Prediction& prediction, std::span<
   wanted.reserve(rows.size());
   for (const std::uint32_t number : rows) wanted.push_back(planning_row(prediction.rows.at(number)));
   IEZ_TRY(const planning::RowsPlan planned,
-          planning::plan_rows(wanted, {.table = table, .phase_seconds = prediction.phase_seconds, .speed = {}, .load = {}, .seen = &seen},
+          planning::plan_rows(wanted,
+                              {.table = table, .phase_seconds = prediction.phase_seconds, .speed = {}, .load = {}, .seen = &seen},
                               {.compare = !always}));
   PlanOutcome out{.allocation = std::nullopt, .verdict = planning::verdict_text(planned.plan), .gain = planned.plan.gain()};
   if (planned.plan.verdict == planning::Verdict::no_room) {

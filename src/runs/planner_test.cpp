@@ -132,9 +132,9 @@ TEST(Planner, WhatIsReplacedMakesRoom) {
   auto planned = plan_locally(prediction, all_rows(prediction), {.cluster = cluster}, kAlways);
   ASSERT_TRUE(planned);
   EXPECT_EQ(files_on(prediction, *planned), (Files{{1, 2}}));
-  planned = plan_locally(prediction, all_rows(prediction),
-                         {.cluster = cluster, .reservations = {}, .replaced = {{.ost = OstIndex{0}, .bytes = Bytes::gib(1)}}},
-                         kAlways);
+  planned =
+      plan_locally(prediction, all_rows(prediction),
+                   {.cluster = cluster, .reservations = {}, .replaced = {{.ost = OstIndex{0}, .bytes = Bytes::gib(1)}}}, kAlways);
   ASSERT_TRUE(planned);
   EXPECT_EQ(files_on(prediction, *planned), (Files{{0, 1}, {1, 1}}));
 }

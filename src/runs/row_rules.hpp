@@ -26,9 +26,10 @@ inline constexpr std::uint64_t kTogether = 16;  // see above
 
 struct RowRules {
   Bytes least_file = Bytes::mib(1);
-  bool free_layout = false;           // the site's default may be replaced
-  bool override_directories = false;  // directories with a layout of their own are planned, too: their stripe count, sizes of ours
-  bool replace = false;               // files that exist are moved aside before the run
+  bool free_layout = false;  // the site's default may be replaced
+  bool override_directories =
+      false;             // directories with a layout of their own are planned, too: their stripe count, sizes of ours
+  bool replace = false;  // files that exist are moved aside before the run
 };
 
 // Files that are left to Lustre, by reason.

@@ -23,9 +23,9 @@
 #include "plan/plan_reader.hpp"
 #include "runs/compile_plan.hpp"
 #include "runs/gather.hpp"
+#include "runs/guard_history.hpp"
 #include "runs/model_text.hpp"
 #include "runs/mount_table.hpp"
-#include "runs/guard_history.hpp"
 #include "runs/next_plan.hpp"
 #include "runs/next_prediction.hpp"
 #include "runs/planner.hpp"
@@ -118,7 +118,7 @@ class RunLife::State {
   std::unique_ptr<store::Allocation> allocation_;  // the newest, without rows
   std::unique_ptr<RunFolder> folder_;
   std::unique_ptr<ReplacedFiles> replaced_;
-  std::string no_plan_;  // why there is none
+  std::string no_plan_;                                     // why there is none
   std::unordered_map<std::string, model::Cluster> before_;  // by file system, when the run began
   std::int64_t started_ns_ = 0;
   Gathered gathered_;

@@ -52,20 +52,20 @@ struct RunOptions {
 // What came of it, for people and for JSON.
 struct RunReport {
   Mode mode = Mode::plain;
-  std::string why;   // of the mode
-  std::string plan;  // that it ran with; empty: none
-  std::uint64_t files = 0;      // created, or written
-  std::uint64_t written = 0;    // bytes
-  std::uint64_t created = 0;    // of the files: made by this run, and large enough to be planned
-  std::uint64_t predicted = 0;  // of those
-  std::uint64_t existing = 0;   // large enough, and written over in place
-  std::uint64_t placed = 0;     // layouts applied
-  std::uint64_t refused = 0;    // layouts that the file system did not take, or that others were faster with
-  std::uint64_t respected = 0;  // files in directories with a layout of their own
+  std::string why;                 // of the mode
+  std::string plan;                // that it ran with; empty: none
+  std::uint64_t files = 0;         // created, or written
+  std::uint64_t written = 0;       // bytes
+  std::uint64_t created = 0;       // of the files: made by this run, and large enough to be planned
+  std::uint64_t predicted = 0;     // of those
+  std::uint64_t existing = 0;      // large enough, and written over in place
+  std::uint64_t placed = 0;        // layouts applied
+  std::uint64_t refused = 0;       // layouts that the file system did not take, or that others were faster with
+  std::uint64_t respected = 0;     // files in directories with a layout of their own
   std::optional<double> accuracy;  // of sizes, 0 to 100
   bool recorded = false;
-  bool given_up = false;  // the plan
-  std::string gain;       // placed runs against those by default, in words; empty: nothing to compare yet
+  bool given_up = false;              // the plan
+  std::string gain;                   // placed runs against those by default, in words; empty: nothing to compare yet
   std::optional<double> write_ratio;  // likewise, of the rates
   std::optional<double> read_ratio;
   std::string next_plan;  // for the next run; empty: none

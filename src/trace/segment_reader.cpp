@@ -92,7 +92,7 @@ Result<SegmentReader> SegmentReader::open(const std::string& path, std::size_t m
   // Without O_NONBLOCK a FIFO would hang here.
   reader.fd_ = input::UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!reader.fd_) return fail_errno(errno, fmt::format("{}: cannot open the trace segment", path));
-  struct stat about {};
+  struct stat about{};
   if (::fstat(reader.fd_.get(), &about) != 0) return fail_errno(errno, path);
   if (!S_ISREG(about.st_mode)) return fail(Errc::unsupported, fmt::format("{}: is no regular file", path));
   const auto size = static_cast<std::uint64_t>(about.st_size);

@@ -263,7 +263,7 @@ class Program {
 
   void be_interrupted() {
     constexpr int kCalls = 50;
-    struct sigaction action {};
+    struct sigaction action{};
     action.sa_handler = [](int) {};
     ::sigaction(SIGALRM, &action, nullptr);
     const itimerval every{.it_interval = {.tv_sec = 0, .tv_usec = 1000}, .it_value = {.tv_sec = 0, .tv_usec = 1000}};
