@@ -58,9 +58,10 @@ class Playing {
     said_.clear();
     CaseTimes times;
     unsigned round = 0;
-    for (; round < rounds.rounds; ++round) IEZ_CHECK(play_round(round, times));
-    if (might_be_noise(times)) {
-      for (; round < rounds.rounds + rounds.more; ++round) IEZ_CHECK(play_round(round, times));
+    for (; round < rounds.least; ++round) IEZ_CHECK(play_round(round, times));
+    while (round + 2 <= rounds.most && !is_settled(times.by_default, times.placed, about_.target)) {
+      IEZ_CHECK(play_round(round++, times));
+      IEZ_CHECK(play_round(round++, times));
     }
     times.said = std::move(said_);
     return times;
@@ -73,12 +74,6 @@ class Playing {
       (placed ? times.placed : times.by_default).push_back(seconds);
     }
     return {};
-  }
-
-  bool might_be_noise(const CaseTimes& times) const {
-    const Spread a = spread_of(times.by_default);
-    const Spread b = spread_of(times.placed);
-    return a.median < about_.target * b.median && b.least <= a.most;
   }
 
   std::string path(Way way, unsigned client) const {

@@ -28,9 +28,9 @@ struct CaseTimes {
 };
 
 struct CaseRounds {
-  unsigned rounds = 5;
-  // As many again, where the ratio is below the target of the case though the times of both ways overlap.
-  unsigned more = 4;
+  unsigned least = 5;
+  // Further ones follow, two by two so that both ways go first as often, until is_settled() (loop_results.hpp).
+  unsigned most = 25;
 };
 
 class CaseRuns {

@@ -86,7 +86,7 @@ Result<std::vector<Figure>> measure_cases(const Settings& settings) {
         {.name = "loop.never_slower", .unit = "x the default", .target = kNeverSlower, .note = "libiez.so was not found"}};
   }
   IEZ_TRY(const CaseRuns runs, CaseRuns::make(settings, settings.quick ? kQuickUnit : kUnit));
-  const CaseRounds rounds = settings.quick ? CaseRounds{.rounds = 1, .more = 0} : CaseRounds{};
+  const CaseRounds rounds = settings.quick ? CaseRounds{.least = 1, .most = 1} : CaseRounds{};
   Figure worst{.name = "loop.never_slower", .value = std::nullopt, .unit = "x the default", .target = kNeverSlower, .note = {}};
   for (const LoopCase* const about : chosen) {
     settings.progress(fmt::format("{}: {}", about->name, about->about));
@@ -129,7 +129,8 @@ Result<Figure> measure_guard(const Settings& settings) {
       .speed = [](unsigned ost) { return is_liar(ost) ? kLoopSpeed / 10 : kLoopSpeed; }};
   IEZ_TRY(const CaseRuns runs, CaseRuns::make(settings, settings.quick ? kQuickUnit : kUnit));
   settings.progress(std::string(about.about));
-  IEZ_TRY(const CaseTimes times, runs.run(about, {.rounds = settings.quick ? 3 : kGuardRounds, .more = 0}));
+  const unsigned guard_rounds = settings.quick ? 3 : kGuardRounds;
+  IEZ_TRY(const CaseTimes times, runs.run(about, {.least = guard_rounds, .most = guard_rounds}));
   const auto back = runs_until_back(times.by_default, times.placed, kNoise);
   figure.value = static_cast<double>(back.value_or(times.placed.size()));
   figure.note = fmt::format("{}; by default {:.2f} s; with iez, run by run: {:.2f} s{}; iez: {}", about.about,

@@ -1,6 +1,7 @@
 #include "loop_results.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <sstream>
 #include <utility>
 
@@ -102,6 +103,27 @@ Spread spread_of(std::span<const double> seconds) {
   IEZ_ASSERT(!seconds.empty());
   const auto [least, most] = std::ranges::minmax(seconds);
   return {.median = median({seconds.begin(), seconds.end()}), .least = least, .most = most, .runs = seconds.size()};
+}
+
+double error_of_ratio(std::span<const double> by_default, std::span<const double> placed) {
+  IEZ_ASSERT(by_default.size() > 1 && placed.size() > 1);
+  constexpr double kMedian = 1.2533;  // its error over that of a mean, of a normal distribution
+  const auto square_of_mean = [](std::span<const double> seconds) {
+    const auto n = static_cast<double>(seconds.size());
+    double mean = 0;
+    for (const double one : seconds) mean += std::log(one) / n;
+    double squares = 0;
+    for (const double one : seconds) squares += (std::log(one) - mean) * (std::log(one) - mean);
+    return squares / (n - 1) / n;
+  };
+  return kMedian * std::sqrt(square_of_mean(by_default) + square_of_mean(placed));
+}
+
+bool is_settled(std::span<const double> by_default, std::span<const double> placed, double target) {
+  const double error = error_of_ratio(by_default, placed);
+  if (error <= kPrecise) return true;
+  const double ratio = spread_of(by_default).median / spread_of(placed).median;
+  return std::abs(std::log(ratio / target)) > kClear * error;
 }
 
 std::optional<std::size_t> runs_until_back(std::span<const double> by_default, std::span<const double> placed, double share) {

@@ -43,6 +43,16 @@ std::string summed_up(std::span<const std::string> said);
 // REQUIRES: seconds is not empty.
 Spread spread_of(std::span<const double> seconds);
 
+// How far the ratio of both medians may be from the true one: a standard error, relative, from the scatter of the logarithms.
+// REQUIRES: two runs of each, and no time of 0.
+double error_of_ratio(std::span<const double> by_default, std::span<const double> placed);
+
+// Whether more runs would tell no more that matters: the ratio is known within kPrecise, or it is clearly above or clearly below
+// the target. Which of the two it is does not matter, so that runs end no sooner with a good ratio than with a bad one.
+inline constexpr double kPrecise = 0.01;
+inline constexpr double kClear = 2.5;  // errors
+bool is_settled(std::span<const double> by_default, std::span<const double> placed, double target);
+
 // After how many placed runs iez is as fast as the default again: the run from which on kRunsBack runs (or all that are left,
 // but at least one) have a median of at least `share` of the default's rate. Nothing: never within the runs that there are.
 inline constexpr std::size_t kRunsBack = 3;

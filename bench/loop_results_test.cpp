@@ -1,5 +1,6 @@
 #include "loop_results.hpp"
 
+#include <cmath>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -56,6 +57,26 @@ TEST(LoopResults, RatioIsOfMedians) {
   EXPECT_DOUBLE_EQ(compared.by_default.most, 9);
   EXPECT_EQ(compared.placed.runs, 3U);
   EXPECT_DOUBLE_EQ(ratio_of(compared), 2);
+}
+
+TEST(LoopResults, ErrorFallsWithTheScatterAndTheNumberOfRuns) {
+  const std::vector<double> exact{2, 2, 2};
+  EXPECT_DOUBLE_EQ(error_of_ratio(exact, exact), 0);
+  const std::vector<double> few{1, 1.2};
+  const std::vector<double> many{1, 1.2, 1, 1.2, 1, 1.2, 1, 1.2};
+  // Logarithms differ by ln 1.2 from each other: variance (ln 1.2)^2 / 2 of two, over 2.
+  EXPECT_NEAR(error_of_ratio(few, exact), 1.2533 * std::log(1.2) / 2, 1e-9);
+  EXPECT_LT(error_of_ratio(many, exact), error_of_ratio(few, exact) / 1.5);
+}
+
+TEST(LoopResults, SettledWhenPreciseOrClearEitherWay) {
+  const std::vector<double> even{1, 1, 1.001};
+  EXPECT_TRUE(is_settled(even, even, 0.97));
+  const std::vector<double> scattered{1, 1.1, 0.9, 1.05, 0.95};
+  EXPECT_FALSE(is_settled(scattered, scattered, 0.97));
+  const std::vector<double> fast{0.5, 0.55, 0.45, 0.52, 0.48};
+  EXPECT_TRUE(is_settled(scattered, fast, 0.97));
+  EXPECT_TRUE(is_settled(fast, scattered, 0.97));  // clearly slower settles it as well
 }
 
 TEST(LoopResults, BackWhenTheRunsThatFollowAreAsFast) {

@@ -10,6 +10,7 @@
 #include "coordinator/planned_rows.hpp"
 #include "placement/stripe_size.hpp"
 #include "planning/rows.hpp"
+#include "planning/waiting.hpp"
 
 namespace iez::coordinator {
 
@@ -134,6 +135,7 @@ placement::TargetTable GlobalView::seen_by_lustre(const FileSystem& known, std::
 Result<StoredPlan> GlobalView::plan(const api::PlanRequest& request, std::string_view user, std::uint64_t id, std::int64_t now_ns,
                                     std::int64_t ttl_ns) {
   IEZ_TRY(const std::string name, resolve(request.file_system));
+  fade(now_ns);
   FileSystem& known = file_systems_.find(name)->second;
   const Sums& sums = sums_[name];
   IEZ_TRY(const auto rows, rows_of(request, known.table));
@@ -178,7 +180,8 @@ Result<StoredPlan> GlobalView::plan(const api::PlanRequest& request, std::string
   return out;
 }
 
-void GlobalView::account(const StoredPlan& plan, bool add) {
+void GlobalView::account(const StoredPlan& plan, std::uint32_t eighths, bool add) {
+  const auto part = [eighths](std::uint64_t bytes) { return bytes / 8 * eighths + bytes % 8 * eighths / 8; };
   Sums& sums = sums_[plan.file_system];
   const auto found = file_systems_.find(plan.file_system);
   const auto at = [](std::vector<std::uint64_t>& list, std::uint32_t ost) -> std::uint64_t& {
@@ -188,15 +191,17 @@ void GlobalView::account(const StoredPlan& plan, bool add) {
   for (const StoredEntry& entry : plan.entries) {
     for (std::uint32_t i = entry.first + entry.created; i < entry.first + entry.layouts; ++i) {
       const StoredLayout& layout = plan.layouts[i];
-      const std::uint64_t expected = placement::largest_object({layout.expected}, {layout.stripe_size}, layout.stripes).count;
+      const std::uint64_t expected =
+          part(placement::largest_object({layout.expected}, {layout.stripe_size}, layout.stripes).count);
+      const std::uint64_t reserved = part(layout.object_bytes);
       for (const std::uint32_t ost : plan.osts_of(layout)) {
-        at(sums.reserved, ost) += add ? layout.object_bytes : 0 - layout.object_bytes;
+        at(sums.reserved, ost) += add ? reserved : 0 - reserved;
         at(sums.expected, ost) += add ? expected : 0 - expected;
       }
     }
     pending_files_ += add ? entry.layouts - entry.created : 0 - std::uint64_t{entry.layouts - entry.created};
   }
-  for (const api::FreedBytes& row : plan.freed) at(sums.freed, row.ost) += add ? row.bytes : 0 - row.bytes;
+  for (const api::FreedBytes& row : plan.freed) at(sums.freed, row.ost) += add ? part(row.bytes) : 0 - part(row.bytes);
   if (found == file_systems_.end()) return;
   for (const std::uint32_t ost : plan.osts) refresh(found->second, sums, ost);
   for (const api::FreedBytes& row : plan.freed) refresh(found->second, sums, row.ost);
@@ -206,7 +211,10 @@ void GlobalView::put(std::uint64_t id, PlanPointer plan) {
   const auto old = plans_.find(id);
   if (old != plans_.end()) {
     const StoredPlan& before = *old->second;
-    account(before, false);
+    const auto counted = counted_.find(id);
+    account(before, counted->second.eighths, false);
+    by_fading_.erase({counted->second.until_ns, id});
+    counted_.erase(counted);
     const std::string key = key_of(before.user, before.application, before.file_system);
     const auto group = by_application_.find(key);
     group->second.erase(id);
@@ -215,10 +223,28 @@ void GlobalView::put(std::uint64_t id, PlanPointer plan) {
     plans_.erase(old);
   }
   if (!plan) return;
-  account(*plan, true);
+  const planning::WaitingStep step =
+      planning::waiting_step(now_ns_ - plan->made_ns, std::max<std::int64_t>(1, plan->expires_ns - plan->made_ns));
+  const Counted counted{.eighths = step.eighths, .until_ns = plan->made_ns + step.until};
+  account(*plan, counted.eighths, true);
+  counted_.emplace(id, counted);
+  if (counted.eighths > 0) by_fading_.emplace(counted.until_ns, id);
   by_application_[key_of(plan->user, plan->application, plan->file_system)].insert(id);
   by_expiry_.emplace(plan->expires_ns, id);
   plans_.emplace(id, std::move(plan));
+}
+
+void GlobalView::fade(std::int64_t now_ns) {
+  now_ns_ = std::max(now_ns_, now_ns);
+  while (!by_fading_.empty() && by_fading_.begin()->first <= now_ns_) {
+    const std::uint64_t id = by_fading_.begin()->second;
+    put(id, plans_.at(id));
+  }
+}
+
+std::uint32_t GlobalView::eighths(std::uint64_t id) const {
+  const auto found = counted_.find(id);
+  return found == counted_.end() ? 0 : found->second.eighths;
 }
 
 PlanPointer GlobalView::find(std::uint64_t id) const {

@@ -3,9 +3,10 @@
 // Plans of others are space. Each object of such a plan is reserved on its target; planning sees targets as they will be when all
 // of it is written, with the sizes that are expected, and room as if each file took what is reserved for it, which is seldom
 // exceeded. A file that was created leaves the reservations (its bytes are in telemetry then, or will be), and so does a plan
-// that was taken back, or expired. Files that it will replace are taken off its targets as long as none of it was created. Sums
-// are kept per target: planning costs what the request and the targets ask for, not what is pending. As traffic no plan counts,
-// for nobody knows when it will be carried out.
+// that was taken back, or expired. A plan whose run does not come fades before it expires (planning/waiting.hpp): it counts whole
+// for the first third of its life, then by eighths less. Files that it will replace are taken off its targets as long as none of
+// it was created. Sums are kept per target: planning costs what the request and the targets ask for, not what is pending. As
+// traffic no plan counts, for nobody knows when it will be carried out.
 //
 // Traffic is what moves on each target now, by telemetry (target_rates.hpp), in the phases whose duration is known. Whoever asks
 // has just run, and what it moved itself says nothing of its next run: so a rate counts only if all of the time that it was
@@ -78,6 +79,12 @@ class GlobalView {
   // The plan of this id is this one from now on; null: there is none.
   void put(std::uint64_t id, PlanPointer plan);
 
+  // Counts plans that wait by their age at this time. Time does not go back: an earlier one changes nothing.
+  void fade(std::int64_t now_ns);
+
+  // Of the plan's reservations, so many eighths count.
+  std::uint32_t eighths(std::uint64_t id) const;
+
   PlanPointer find(std::uint64_t id) const;
   std::vector<PlanPointer> earlier(std::string_view user, std::string_view application, std::string_view file_system) const;
   std::vector<PlanPointer> expired(std::int64_t now_ns) const;
@@ -111,7 +118,7 @@ class GlobalView {
   };
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
-  void account(const StoredPlan& plan, bool add);
+  void account(const StoredPlan& plan, std::uint32_t eighths, bool add);
   void refresh(FileSystem& known, const Sums& sums, std::uint32_t ost);
   static Bytes replaced(const FileSystem& known, const Sums& sums, std::uint32_t ost);
   static void free_for(FileSystem& known, const Sums& sums, std::span<const api::FreedBytes> freed);
@@ -128,6 +135,13 @@ class GlobalView {
   std::unordered_map<std::uint64_t, PlanPointer> plans_;
   std::map<std::string, std::set<std::uint64_t>, std::less<>> by_application_;  // user, application and file system
   std::set<std::pair<std::int64_t, std::uint64_t>> by_expiry_;
+  std::set<std::pair<std::int64_t, std::uint64_t>> by_fading_;  // when the plan counts less, and its id
+  struct Counted {
+    std::uint32_t eighths = 8;
+    std::int64_t until_ns = 0;  // in by_fading_, if any of it counts
+  };
+  std::unordered_map<std::uint64_t, Counted> counted_;  // every plan
+  std::int64_t now_ns_ = 0;                             // of fade()
   std::uint64_t pending_files_ = 0;
 };
 

@@ -36,6 +36,44 @@ TEST(GlobalView, TwoApplicationsSeeEachOther) {
   EXPECT_EQ(first.reasons.at(0), "2 of 4 usable OSTs");
 }
 
+TEST(GlobalView, PlansThatDoNotRunFade) {
+  GlobalView view;
+  ASSERT_TRUE(view.set_cluster(make_cluster("lab", 1, 2, 1U << 30U), {}));
+  const auto waiting = view.plan(make_request("a", 1, 96U << 20U, 1), "u", 1, 0, 1200).value();
+  const OstIndex ost{waiting.osts.at(0)};
+  view.put(1, std::make_shared<const StoredPlan>(waiting));
+  const auto reserved_at = [&](std::int64_t now) {
+    view.fade(now);
+    return view.reserved("lab", ost).count >> 20U;
+  };
+  EXPECT_EQ(reserved_at(399), 96U);  // a third of its life
+  EXPECT_EQ(reserved_at(500), 84U);
+  EXPECT_EQ(reserved_at(800), 48U);
+  EXPECT_EQ(reserved_at(700), 48U);  // a clock that was set back brings nothing back
+  EXPECT_EQ(reserved_at(1200), 0U);
+  EXPECT_EQ(view.pending_files(), 1U);
+  view.put(1, nullptr);
+  EXPECT_EQ(view.reserved("lab", ost).count, 0U);
+  EXPECT_EQ(view.eighths(1), 0U);
+}
+
+TEST(GlobalView, WhoPlansSeesWaitingPlansByTheirAge) {
+  GlobalView view;
+  ASSERT_TRUE(view.set_cluster(make_cluster("lab", 1, 2, 1U << 30U), {}));
+  // 600 MiB wait on one of two targets of 1 GiB: while they count, two files of 450 MiB do not both find room beside them.
+  const auto waiting = view.plan(make_request("a", 1, 600U << 20U, 1), "u", 1, 0, 1200).value();
+  view.put(1, std::make_shared<const StoredPlan>(waiting));
+  const api::PlanRequest two = make_request("b", 2, 450U << 20U, 1);
+  const auto on = [&](std::int64_t now) {
+    std::set<std::uint32_t> used;
+    const auto plan = view.plan(two, "v", 2, now, kTtl);
+    if (plan) used.insert(plan->osts.begin(), plan->osts.end());
+    return used.size();
+  };
+  EXPECT_EQ(on(0), 1U);     // both beside each other, on the target without the plan
+  EXPECT_EQ(on(1100), 2U);  // next to nothing of it is left
+}
+
 TEST(GlobalView, SixtyFourFilesAreAtTheOptimum) {
   GlobalView view;
   ASSERT_TRUE(view.set_cluster(make_cluster("lab", 3, 5, 10ULL << 30U), {}));
@@ -356,6 +394,8 @@ TEST(GlobalView, HoldsWhateverHappens) {
       expect_sums(view, 12);
     }
     GlobalView again;
+    again.fade(150);
+    view.fade(150);
     for (const auto& [number, plan] : view.plans()) {
       again.put(number, std::make_shared<const StoredPlan>(decode(encode(*plan)).value()));
     }

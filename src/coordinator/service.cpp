@@ -472,6 +472,7 @@ void Service::tick() {
   std::unique_lock lock(mutex_);
   const std::int64_t now = wall_ns(clock_);
   std::vector<Change> changes;
+  view_->fade(now);
   for (const PlanPointer& plan : view_->expired(now)) changes.push_back({.id = plan->id, .plan_before = plan});
   for (const auto& [turn, entry] : queue_) {
     if (entry->outcome.empty() || entry->made_ns + kKeepVerdict >= now) continue;

@@ -56,7 +56,7 @@ inline api::PlanRequest random_plan_request(Rng& rng) {
   return request;
 }
 
-// What the plans say, added up anew.
+// What the plans say, as far as they count, added up anew.
 inline std::map<std::uint32_t, std::uint64_t> summed(const GlobalView& view, const std::string& file_system) {
   std::map<std::uint32_t, std::uint64_t> sums;
   for (const auto& [id, plan] : view.plans()) {
@@ -64,7 +64,9 @@ inline std::map<std::uint32_t, std::uint64_t> summed(const GlobalView& view, con
     for (const StoredEntry& entry : plan->entries) {
       for (std::uint32_t i = entry.created; i < entry.layouts; ++i) {
         const StoredLayout& layout = plan->layouts[entry.first + i];
-        for (const std::uint32_t ost : plan->osts_of(layout)) sums[ost] += layout.object_bytes;
+        for (const std::uint32_t ost : plan->osts_of(layout)) {
+          sums[ost] += layout.object_bytes / 8 * view.eighths(id) + layout.object_bytes % 8 * view.eighths(id) / 8;
+        }
       }
     }
   }

@@ -12,6 +12,7 @@
 
 #include "base/rng.hpp"
 #include "planning/rows.hpp"
+#include "planning/waiting.hpp"
 #include "runs/compile_plan.hpp"
 #include "runs/model_text.hpp"
 #include "runs/remote_plan.hpp"
@@ -23,8 +24,6 @@ namespace {
 
 using Reservations = std::vector<placement::Reservation>;
 
-constexpr double kDay = 24 * 3600;
-constexpr double kGone = 3;  // gaps after which a waiting plan counts for nothing
 constexpr std::size_t kGaps = 10;
 constexpr double kNanosecond = 1e-9;
 
@@ -69,7 +68,7 @@ Result<Reservations> other_plans(const PlanQuestion& question, const std::string
     if (!allocation || allocation->file_system != file_system) continue;
     IEZ_TRY(const auto runs, question.store.runs(one.application.id, kGaps + 1));
     const double age = static_cast<double>(now - allocation->made_ns) * kNanosecond;
-    const double share = waiting_share(age, usual_gap_s(runs));
+    const double share = planning::waiting_share(age, usual_gap_s(runs));
     if (share > 0) append(all, reservations_of(*allocation, share));
   }
   return all;
@@ -265,11 +264,6 @@ Result<PlanOutcome> plan_locally(const store::Prediction& prediction, std::span<
   }
   allocation.details = to_text(details);
   return out;
-}
-
-double waiting_share(double age_s, double gap_s) {
-  const double gaps = age_s / (gap_s > 0 ? gap_s : kDay);
-  return std::clamp((kGone - gaps) / (kGone - 1), 0.0, 1.0);
 }
 
 double usual_gap_s(std::span<const store::Run> newest_first) {

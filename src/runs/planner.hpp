@@ -2,7 +2,7 @@
 //
 // Here, planning (planning/planner.hpp) sees the targets as they will be: as full as statistics say or as this node knows them to
 // be, less what the coming run replaces, plus what the user's other plans will write. Those are space, never traffic, and they
-// fade: the longer their application has not come back, measured by how often it usually does, the less they count.
+// fade (planning/waiting.hpp).
 //
 // Thread safety: none.
 #pragma once
@@ -67,10 +67,6 @@ struct LocalView {
 // The plan of these rows, ascending; number, key, id, time and planner are not set.
 [[nodiscard]] Result<PlanOutcome> plan_locally(const store::Prediction& prediction, std::span<const std::uint32_t> rows,
                                                const LocalView& view, bool always);
-
-// How much of a waiting plan still counts, 0 to 1: all of it for one usual gap between the runs of its application, then less and
-// less until nothing is left after three. gap_s: 0 where nobody knows, and a day is assumed.
-double waiting_share(double age_s, double gap_s);
 
 // The usual gap between runs, in seconds: the median of the last ten; 0: fewer than two runs.
 double usual_gap_s(std::span<const store::Run> newest_first);

@@ -163,16 +163,6 @@ TEST(Planner, PatternsGetALayoutForEachFileAndSmallOnesNone) {
   EXPECT_EQ(plan_locally(prediction, all_rows(prediction), {.cluster = cluster}, kAlways).error().code, Errc::limit);
 }
 
-TEST(Planner, WaitingPlansFade) {
-  EXPECT_DOUBLE_EQ(waiting_share(0, 100), 1);
-  EXPECT_DOUBLE_EQ(waiting_share(100, 100), 1);
-  EXPECT_DOUBLE_EQ(waiting_share(200, 100), 0.5);
-  EXPECT_DOUBLE_EQ(waiting_share(300, 100), 0);
-  EXPECT_DOUBLE_EQ(waiting_share(-5, 100), 1);  // a clock that was set back
-  EXPECT_GT(waiting_share(3600, 0), 0.99);      // nobody knows: a day
-  EXPECT_DOUBLE_EQ(waiting_share(4 * 86400, 0), 0);
-}
-
 TEST(Planner, TheUsualGapIsTheMedian) {
   const auto at = [](double seconds) {
     store::Run run;
