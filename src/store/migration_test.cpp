@@ -129,7 +129,7 @@ TEST_P(MigrationTest, Version1BecomesThePresentOne) {
   const auto would = migrate(url_, true, clock_);
   ASSERT_TRUE(would) << would.error().message;
   EXPECT_EQ(would->from, 1U);
-  EXPECT_EQ(would->steps.size(), 7U);
+  EXPECT_EQ(would->steps.size(), 8U);
   const auto done = migrate(url_, false, clock_);
   ASSERT_TRUE(done) << done.error().message;
   EXPECT_EQ(done->from, 1U);
@@ -164,7 +164,7 @@ TEST_P(MigrationTest, AFileOfOurOwnIsMigratedOnOpening) {
   auto opened = Store::open(url_, clock_);
   if (GetParam() == "mariadb") {
     ASSERT_FALSE(opened);
-    EXPECT_THAT(opened.error().message, HasSubstr("schema version 1, older than 3; its administrator runs `iez db migrate`"));
+    EXPECT_THAT(opened.error().message, HasSubstr("schema version 1, older than 4; its administrator runs `iez db migrate`"));
     opened = Store::open(url_, clock_, {.upgrade = Upgrade::always});
   }
   ASSERT_TRUE(opened) << opened.error().message;
@@ -190,14 +190,14 @@ TEST_P(MigrationTest, StepsThatWereDoneAreNotInTheWay) {
 TEST_P(MigrationTest, AVersionThatIsNotKnownIsLeftAlone) {
   {
     const auto session = direct();
-    ASSERT_TRUE(session->run("UPDATE iez_meta SET value = 4 WHERE name = ?", values("schema")));
+    ASSERT_TRUE(session->run("UPDATE iez_meta SET value = 5 WHERE name = ?", values("schema")));
   }
   const auto before = shape();
   const auto opened = Store::open(url_, clock_, {.upgrade = Upgrade::always});
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code, Errc::unsupported);
   EXPECT_THAT(opened.error().message,
-              HasSubstr("schema version 4, and this iez knows 1 to 3; use a newer iez. Nothing was changed"));
+              HasSubstr("schema version 5, and this iez knows 1 to 4; use a newer iez. Nothing was changed"));
   EXPECT_FALSE(migrate(url_, false, clock_));
   EXPECT_EQ(shape(), before);
 }
