@@ -118,17 +118,18 @@ class Peers {
 // What is thought of a target.
 struct Thought {
   double speed = 1;
-  std::uint32_t seen = 0;  // slow
+  std::uint32_t seen = 0;   // slow
+  std::uint32_t tries = 0;  // that found it slow again
   bool suspect = false;
   std::uint64_t runs_since = 0;
   std::int64_t last_ns = 0;
 };
 
-std::int64_t wait_of(const Thought& thought) {
-  return std::min(kMostWait, kFirstWait << std::min<std::uint32_t>(thought.seen - 1, 20));
-}
-std::uint64_t runs_of(const Thought& thought) {
-  return std::min(kMostRuns, kFirstRuns << std::min<std::uint32_t>(thought.seen - 1, 20));
+// Whether it is time to try it.
+bool due(const Thought& thought, std::uint64_t runs_since, std::int64_t now_ns) {
+  const std::uint32_t doublings = std::min<std::uint32_t>(thought.tries, 20);
+  return runs_since >= std::min(kMostRuns, kFirstRuns << doublings) &&
+         now_ns - thought.last_ns >= std::min(kMostWait, kFirstWait << doublings);
 }
 
 using Place = std::pair<std::int64_t, std::uint32_t>;  // application, place of a file
@@ -158,6 +159,8 @@ void learn(Thought& thought, double speed, std::int64_t when) {
   speed = std::max(speed, kSlowest);
   thought.speed = thought.seen == 0 ? speed : std::sqrt(thought.speed * speed);
   ++thought.seen;
+  // This run is among those since.
+  if (thought.suspect && due(thought, thought.runs_since - 1, when)) ++thought.tries;
   thought.suspect = thought.suspect || thought.seen >= 2 || speed <= kExtreme;
   thought.runs_since = 0;
   thought.last_ns = when;
@@ -221,7 +224,7 @@ std::vector<SlowTarget> judge(std::span<const SeenRun> runs, std::int64_t now_ns
   for (const auto& [ost, thought] : thoughts) {
     if (!thought.suspect) continue;
     out.push_back({.ost = ost, .speed = thought.speed, .tried = false, .seen = thought.seen});
-    if (thought.runs_since < runs_of(thought) || now_ns - thought.last_ns < wait_of(thought)) continue;
+    if (!due(thought, thought.runs_since, now_ns)) continue;
     if (tried != nullptr && thought.last_ns >= longest) continue;
     tried = &out.back();
     longest = thought.last_ns;

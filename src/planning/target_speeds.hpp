@@ -10,8 +10,9 @@
 //             B_j bytes in T_j seconds. It moved at least these, so a target that served one file fast is not slow.
 //   peers     targets with at least kAsMuch B_j bytes that are not under suspicion themselves
 //   slow      v_j = median over peers of T_k / T_j max(1, B_j / B_k) is below kNormal, and T_j is at least kLeastSeconds: peers
-//             had as much to do, and took less than half the time. (That a target with less to do was done sooner does not make
-//             the others slow, and times below kShort are those of memory and count as kShort.)
+//             had as much to do, and took a small part of the time; two programs that share a target make half of it. (That a
+//             target with less to do was done sooner does not make the others slow, and times below kShort are those of memory
+//             and count as kShort.)
 //   normal    B_j / T_j is at least kNormal of the median of the peers' rates, and both took kShort or more
 //   else      the phase says nothing of the target. Of one that is under suspicion, and gets less, rates are compared for both.
 //
@@ -27,8 +28,9 @@
 //   - A file that is always slow slows every target that it lies on. Where the files at one place of an application were slow on
 //     kHabit different targets and fast on none, they say nothing of targets.
 //   - A target that is avoided is not seen any more. After kFirstRuns runs and kFirstWait it is tried: it counts as fast as the
-//     others until a run sees it again. Found slow, it waits twice as long, in runs and in time, up to kMostRuns and kMostWait.
-//     One target is tried at a time, the one that was not seen for longest: two slow ones would be each other's only peers.
+//     others until a run sees it again. Found slow then, it waits twice as long, in runs and in time, up to kMostRuns and
+//     kMostWait. One target is tried at a time, the one that was not seen for longest: two slow ones would be each other's only
+//     peers.
 //   - What nobody has seen for kForgotten is forgotten.
 //
 // speeds_of() gives nothing - all alike - unless some targets are slow, and nothing where they are half of all or more: then it
@@ -50,7 +52,7 @@
 
 namespace iez::planning {
 
-inline constexpr double kNormal = 0.5;           // of the others' speed
+inline constexpr double kNormal = 0.4;           // of the others' speed
 inline constexpr double kExtreme = 0.25;         // one run is enough
 inline constexpr double kAsMuch = 0.9;           // of the bytes of a target: its peers have
 inline constexpr double kUnknown = 0.25;         // of the bytes of a phase

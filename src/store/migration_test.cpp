@@ -187,6 +187,21 @@ TEST_P(MigrationTest, StepsThatWereDoneAreNotInTheWay) {
   expect_whole();
 }
 
+TEST_P(MigrationTest, Version3GetsWhatRunsSawOfTargets) {
+  ASSERT_TRUE(migrate(url_, false, clock_));
+  {
+    const auto session = direct();
+    ASSERT_TRUE(session->define("ALTER TABLE runs DROP COLUMN targets"));
+    ASSERT_TRUE(session->run("UPDATE iez_meta SET value = 3 WHERE name = ?", values("schema")));
+  }
+  EXPECT_EQ(migrate(url_, true, clock_)->steps.size(), 1U);
+  ASSERT_TRUE(migrate(url_, false, clock_));
+  EXPECT_EQ(shape(), fresh_);
+  reopen({.upgrade = Upgrade::never});
+  EXPECT_TRUE(store_->runs(7)->front().targets.empty());
+  expect_whole();
+}
+
 TEST_P(MigrationTest, AVersionThatIsNotKnownIsLeftAlone) {
   {
     const auto session = direct();
