@@ -63,6 +63,9 @@ struct LoopCase {
   // Of each OST: how full it is before, and the share of its rate at which it works. Nothing: empty, kLoopSpeed.
   double (*fullness)(unsigned ost) = nullptr;
   double (*speed)(unsigned ost) = nullptr;
+  // Whether the last learning run, whose files have objects on these OSTs, is one to begin with; if not, iez forgets it and
+  // learns again. Nothing: any is.
+  bool (*begins)(std::span<const unsigned> osts) = nullptr;
 };
 
 std::span<const LoopCase> loop_cases();

@@ -12,8 +12,8 @@ namespace iez::bench {
 // loop.shared_gain: two of them. Of the cases that the settings name, if they name any; fails if there is no such case.
 [[nodiscard]] Result<std::vector<Figure>> measure_cases(const Settings& settings);
 
-// loop.guard_runs: an OST is ten times slower than it says, and emptier than the others, so that a plan goes there: placed runs
-// until iez is as fast as the default again.
+// loop.guard_runs: two OSTs are ten times slower than they say, and emptier than the others, so that a plan goes there: placed
+// runs until iez is as fast as the default again. More of two beginnings: the run that is learnt from met none of them, or one.
 [[nodiscard]] Result<Figure> measure_guard(const Settings& settings);
 
 }  // namespace iez::bench

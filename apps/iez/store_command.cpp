@@ -16,6 +16,7 @@
 #include "input/byte_stream.hpp"
 #include "json.hpp"
 #include "runs/guard_history.hpp"
+#include "runs/target_history.hpp"
 #include "store/store.hpp"
 #include "table.hpp"
 #include "text_file.hpp"
@@ -313,6 +314,39 @@ Result<void> run_app_list(const AppListOptions& options, Context& context) {
   return print(table.render(context.terminal, !options.no_header));
 }
 
+namespace {
+
+struct SlowOst {
+  std::string file_system;
+  planning::SlowTarget slow;
+};
+
+// Of the file systems that the last run wrote to.
+Result<std::vector<SlowOst>> slow_osts(store::Store& store, const std::vector<store::Run>& newest_first, Context& context) {
+  std::vector<SlowOst> out;
+  if (newest_first.empty()) return out;
+  const std::int64_t now = context.clock.wall().time_since_epoch().count();
+  for (const store::RunTargets& one : newest_first.front().targets) {
+    IEZ_TRY(const auto slow, runs::slow_targets(store, one.file_system, now));
+    for (const planning::SlowTarget& target : slow) out.push_back({one.file_system, target});
+  }
+  return out;
+}
+
+ordered_json slow_json(const std::vector<SlowOst>& slow) {
+  ordered_json list = ordered_json::array();
+  for (const SlowOst& one : slow) {
+    list.push_back({{"file_system", one.file_system},
+                    {"ost", one.slow.ost.value},
+                    {"speed", one.slow.speed},
+                    {"runs", one.slow.seen},
+                    {"tried_again", one.slow.tried}});
+  }
+  return list;
+}
+
+}  // namespace
+
 Result<void> run_app_show(const AppShowOptions& options, Context& context) {
   IEZ_TRY(const auto store, open_store(options.common, context));
   IEZ_TRY(const store::Application app,
@@ -322,6 +356,7 @@ Result<void> run_app_show(const AppShowOptions& options, Context& context) {
   IEZ_TRY(const auto prediction, store->latest_prediction(app.id));
   IEZ_TRY(const auto allocation, store->latest_allocation(app.id));
   const GainHistory history = gain_history(compared);
+  IEZ_TRY(const auto slow, slow_osts(*store, compared, context));
   const ordered_json model = prediction ? model_json(prediction->model) : ordered_json(nullptr);
   if (options.common.json) {
     ordered_json json{{"owner", app.owner},
@@ -330,6 +365,7 @@ Result<void> run_app_show(const AppShowOptions& options, Context& context) {
                       {"prediction", nullptr},
                       {"allocation", nullptr},
                       {"history", history_json(history)},
+                      {"slow_osts", slow_json(slow)},
                       {"runs", ordered_json::array()}};
     if (prediction) {
       json["prediction"] = {{"key", prediction->key},
@@ -365,6 +401,9 @@ Result<void> run_app_show(const AppShowOptions& options, Context& context) {
     out += fmt::format("plan {} of {} by {} ({}): {} to be created, {} created, {} expired\n", text::printable(allocation->plan),
                        time_text(allocation->made_ns), text::printable(allocation->planner), text::printable(allocation->policy),
                        allocation->planned, allocation->created, allocation->expired);
+  }
+  for (const SlowOst& one : slow) {
+    out += fmt::format("{}: {}\n", text::printable(one.file_system), planning::suspicion_text(one.slow));
   }
   out += history_text(history);
   Table table({{.title = "RUN"},

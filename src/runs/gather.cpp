@@ -26,15 +26,22 @@ namespace {
 
 constexpr std::size_t kMaxLayouts = 4096;  // that are looked up: one round trip each
 
-// Traces of POSIX calls do not tell stripe counts; the files do, where they are still there.
-void add_stripe_counts(std::vector<store::FileRow>& files) {
+// Traces of POSIX calls tell neither stripe counts nor OSTs; the files do, where they are still there.
+void add_layouts(Gathered& out) {
+  std::vector<GatheredWrite*> write_of(out.files.size());
+  for (GatheredWrite& write : out.writes) write_of[write.row] = &write;
   std::size_t looked = 0;
-  for (store::FileRow& file : files) {
-    if (file.stripe_count != 0 || !file.created) continue;
+  for (std::size_t i = 0; i < out.files.size(); ++i) {
+    store::FileRow& file = out.files[i];
+    const bool counts = file.stripe_count == 0 && file.created;
+    if (!counts && write_of[i] == nullptr) continue;
     if (++looked > kMaxLayouts) return;
     const auto layout = lustre::read_layout(file.renamed.empty() ? file.name : file.renamed);
     if (!layout || layout->composite || layout->components.size() != 1) continue;
-    file.stripe_count = layout->components.front().stripe_count;
+    const model::Component& component = layout->components.front();
+    if (counts) file.stripe_count = component.stripe_count;
+    if (write_of[i] == nullptr) continue;
+    for (const model::StripeObject& object : component.objects) write_of[i]->osts.push_back(object.ost);
   }
 }
 
@@ -58,6 +65,7 @@ class Sizes {
 struct Part {
   std::uint32_t row = 0;
   planning::FileTime time;
+  bool only_calls = true;
 };
 
 std::optional<planning::FileTime> time_of(const trace::TracedFile& file, std::optional<std::int64_t> first,
@@ -137,6 +145,7 @@ struct Taken {
   std::int64_t opened_ns = 0;
   store::FileRow row;
   std::optional<planning::FileTime> write;
+  bool only_calls = true;
   std::optional<planning::FileTime> read;
 };
 
@@ -168,6 +177,7 @@ Result<Gathered> gather(const std::string& trace_folder, std::span<const std::st
                              .removed = trace::removed(file),
                              .own_layout = file.own_layout},
                      .write = write_time(file),
+                     .only_calls = trace::unseen(file).count == 0 && file.first_write_ns && file.last_write_ns,
                      .read = read_time(file, least_file)});
     return {};
   };
@@ -187,7 +197,8 @@ Result<Gathered> gather(const std::string& trace_folder, std::span<const std::st
     if (gone != removed.end() && gone->second >= one.opened_ns) row.removed = true;
     const auto number = static_cast<std::uint32_t>(out.files.size());
     const bool helper = is_helper_file(row.name);
-    if (!row.removed && !helper && one.write) (row.written >= least_file ? writes : smaller).push_back({number, *one.write});
+    if (!row.removed && !helper && one.write)
+      (row.written >= least_file ? writes : smaller).push_back({number, *one.write, one.only_calls});
     if (!row.removed && !helper && one.read) reads.push_back({number, *one.read});
     out.files.push_back(std::move(row));
   }
@@ -199,7 +210,10 @@ Result<Gathered> gather(const std::string& trace_folder, std::span<const std::st
   add_phases(writes, written, false, store::kMaxPhases - for_reads, out);
   join_phases(smaller, written, store::kMaxPhases - for_reads, out);
   add_phases(reads, read, true, for_reads, out);
-  add_stripe_counts(out.files);
+  for (const Part& part : writes) {
+    out.writes.push_back({.row = part.row, .time = part.time, .osts = {}, .only_calls = part.only_calls});
+  }
+  add_layouts(out);
   return out;
 }
 

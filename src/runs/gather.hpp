@@ -10,21 +10,32 @@
 // Thread safety: none beyond that of the files.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/result.hpp"
 #include "base/units.hpp"
+#include "planning/phases.hpp"
 #include "planning/planner.hpp"
 #include "store/records.hpp"
 #include "trace/merge.hpp"
 
 namespace iez::runs {
 
+// A file of a write phase: when it was written, and where it lies.
+struct GatheredWrite {
+  std::uint32_t row = 0;  // in Gathered::files
+  planning::FileTime time;
+  std::vector<OstIndex> osts;  // of its objects; empty: not known
+  bool only_calls = true;      // false: parts of it were written in ways that have no times
+};
+
 struct Gathered {
   trace::MergeSummary summary;
-  std::vector<store::FileRow> files;    // in the order of their first use
+  std::vector<store::FileRow> files;  // in the order of their first use
+  std::vector<GatheredWrite> writes;
   std::vector<store::RunPhase> phases;  // those of writes, then those of reads; at most store::kMaxPhases together
 };
 

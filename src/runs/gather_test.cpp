@@ -169,6 +169,20 @@ TEST_F(GatherTest, RemovedByAnotherProcess) {
   for (const store::FileRow& file : got.files) EXPECT_EQ(file.removed, file.name != "/s/kept") << file.name;
 }
 
+TEST_F(GatherTest, WritesOfPhasesKeepTheirTimes) {
+  trace::TracedFile mapped = written("/s/mapped", 1, 2);
+  mapped.size_after = Bytes{2 * kSize.count};  // half of it no call was seen for
+  segment(0, {written("/s/plain", 1, 3), mapped, written("/s/small", 1, 2, Bytes{4096}), was_read("/s/input", 1, 2)});
+  const Gathered got = gathered();
+  ASSERT_THAT(got.writes, SizeIs(2));
+  for (const GatheredWrite& write : got.writes) {
+    const bool plain = got.files[write.row].name == "/s/plain";
+    EXPECT_EQ(write.only_calls, plain);
+    EXPECT_EQ(write.time.end - write.time.begin, plain ? 2 * kSecond : kSecond + (kSecond / 10));
+    EXPECT_TRUE(write.osts.empty());  // it is not there
+  }
+}
+
 TEST_F(GatherTest, OwnLayoutsAreTold) {
   trace::TracedFile own = written("/s/own", 1, 2);
   own.own_layout = true;

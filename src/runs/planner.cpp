@@ -17,6 +17,7 @@
 #include "runs/model_text.hpp"
 #include "runs/remote_plan.hpp"
 #include "runs/space.hpp"
+#include "runs/target_history.hpp"
 
 namespace iez::runs {
 
@@ -103,8 +104,9 @@ Result<PlanOutcome> plan_here(const PlanQuestion& question, const Choice& choice
   if (const auto before = question.before.find(choice.file_system); before != question.before.end()) {
     cluster = at_least(std::move(cluster), before->second, written_by(question, space));
   }
-  LocalView view{.cluster = cluster, .reservations = {}, .replaced = replaced_by(question, choice, space)};
+  LocalView view{.cluster = cluster, .reservations = {}, .replaced = replaced_by(question, choice, space), .slow = {}};
   IEZ_TRY(view.reservations, other_plans(question, choice.file_system));
+  IEZ_TRY(view.slow, slow_targets(question.store, choice.file_system, question.clock.wall().time_since_epoch().count()));
   IEZ_TRY(PlanOutcome outcome, plan_locally(question.prediction, choice.rows, view, question.settings.place.always));
   if (!outcome.allocation) return outcome;
   store::Allocation& allocation = *outcome.allocation;
@@ -225,14 +227,21 @@ Result<PlanOutcome> plan_locally(const store::Prediction& prediction, std::span<
   options.reservations = known_ones(cluster, view.reservations);
   IEZ_TRY(const placement::TargetTable table, placement::make_targets(cluster, options));
   IEZ_TRY(const placement::TargetTable seen, placement::make_targets(cluster, {}));
+  std::vector<OstIndex> osts;
+  for (const placement::Target& target : table.targets) osts.push_back(target.ost);
   std::vector<planning::Row> wanted;
   wanted.reserve(rows.size());
   for (const std::uint32_t number : rows) wanted.push_back(planning_row(prediction.rows.at(number)));
-  IEZ_TRY(const planning::RowsPlan planned,
-          planning::plan_rows(wanted,
-                              {.table = table, .phase_seconds = prediction.phase_seconds, .speed = {}, .load = {}, .seen = &seen},
-                              {.compare = !always}));
+  IEZ_TRY(const planning::RowsPlan planned, planning::plan_rows(wanted,
+                                                                {.table = table,
+                                                                 .phase_seconds = prediction.phase_seconds,
+                                                                 .speed = planning::speeds_of(view.slow, osts),
+                                                                 .load = {},
+                                                                 .seen = &seen},
+                                                                {.compare = !always}));
   PlanOutcome out{.allocation = std::nullopt, .verdict = planning::verdict_text(planned.plan), .gain = planned.plan.gain()};
+  const std::string slow = planning::slow_text(view.slow, osts);
+  if (planned.made() && !slow.empty()) out.verdict += "; " + slow;
   if (planned.plan.verdict == planning::Verdict::no_room) {
     out.verdict = fmt::format("{}: not enough room on any set of OSTs", prediction.rows.at(rows[planned.short_of_room]).name);
   }

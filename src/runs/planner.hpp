@@ -19,6 +19,7 @@
 #include "config/settings.hpp"
 #include "model/cluster.hpp"
 #include "placement/targets.hpp"
+#include "planning/target_speeds.hpp"
 #include "runs/mount_table.hpp"
 #include "runs/plan_outcome.hpp"
 #include "runs/pull_note.hpp"
@@ -62,6 +63,7 @@ struct LocalView {
   const model::Cluster& cluster;
   std::vector<placement::Reservation> reservations;  // of other plans; OSTs that the cluster does not have are ignored
   std::vector<placement::Reservation> replaced;      // by the files of this one
+  std::vector<planning::SlowTarget> slow;            // OSTs under suspicion
 };
 
 // The plan of these rows, ascending; number, key, id, time and planner are not set.

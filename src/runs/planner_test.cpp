@@ -94,6 +94,29 @@ TEST(Planner, WhereTheDefaultIsAsGoodThereIsNoPlan) {
   EXPECT_EQ(planned->verdict, "Lustre's default is as good");
 }
 
+TEST(Planner, ASlowTargetIsLeftWhereTheDefaultWouldWaitForIt) {
+  const model::Cluster cluster = cluster_of(5);
+  const auto prediction = prediction_of(5, 100);
+  const std::vector slow{planning::SlowTarget{.ost = OstIndex{3}, .speed = 0.1, .seen = 1}};
+  const auto planned = plan_locally(prediction, all_rows(prediction), {.cluster = cluster, .slow = slow}, false);
+  ASSERT_TRUE(planned);
+  ASSERT_TRUE(planned->allocation) << planned->verdict;
+  EXPECT_FALSE(files_on(prediction, *planned).contains(3));
+  EXPECT_NEAR(planned->gain, 5, 0.1);  // two files on one target instead of one on that
+  const std::string told = "OST 3 works at about 0.10 of the others' speed and gets less";
+  EXPECT_NE(planned->verdict.find(told), std::string::npos) << planned->verdict;
+  EXPECT_NE(planned->allocation->details.find(told), std::string::npos);
+}
+
+TEST(Planner, ATargetThatIsTriedAgainIsLikeAnyOther) {
+  const model::Cluster cluster = cluster_of(5);
+  const auto prediction = prediction_of(5, 100);
+  const std::vector slow{planning::SlowTarget{.ost = OstIndex{3}, .speed = 0.1, .tried = true, .seen = 1}};
+  const auto planned = plan_locally(prediction, all_rows(prediction), {.cluster = cluster, .slow = slow}, false);
+  ASSERT_TRUE(planned);
+  EXPECT_EQ(planned->verdict, "Lustre's default is as good");
+}
+
 TEST(Planner, UnequalSizesAreWorthAPlan) {
   const model::Cluster cluster = cluster_of(5);
   auto prediction = prediction_of(10, 100);

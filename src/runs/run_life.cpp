@@ -33,6 +33,7 @@
 #include "runs/replaced_files.hpp"
 #include "runs/run_folder.hpp"
 #include "runs/space.hpp"
+#include "runs/target_history.hpp"
 #include "store/store.hpp"
 #include "trace/merge.hpp"
 
@@ -474,6 +475,7 @@ Result<void> RunLife::State::record(const Ending& ending) {
   run.exit_status = ending.code();
   run.plan = report_.plan;
   run.phases = gathered_.phases;
+  IEZ_TRY(run.targets, seen_targets(gathered_, mounts_, *store_, run.ended_ns));
   std::vector<store::Miss> misses;
   report_.placed = info.layouts.applied;
   report_.refused = info.layouts.refused + info.layouts.taken;

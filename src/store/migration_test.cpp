@@ -129,7 +129,7 @@ TEST_P(MigrationTest, Version1BecomesThePresentOne) {
   const auto would = migrate(url_, true, clock_);
   ASSERT_TRUE(would) << would.error().message;
   EXPECT_EQ(would->from, 1U);
-  EXPECT_EQ(would->steps.size(), 7U);
+  EXPECT_EQ(would->steps.size(), 8U);
   const auto done = migrate(url_, false, clock_);
   ASSERT_TRUE(done) << done.error().message;
   EXPECT_EQ(done->from, 1U);
@@ -164,7 +164,7 @@ TEST_P(MigrationTest, AFileOfOurOwnIsMigratedOnOpening) {
   auto opened = Store::open(url_, clock_);
   if (GetParam() == "mariadb") {
     ASSERT_FALSE(opened);
-    EXPECT_THAT(opened.error().message, HasSubstr("schema version 1, older than 3; its administrator runs `iez db migrate`"));
+    EXPECT_THAT(opened.error().message, HasSubstr("schema version 1, older than 4; its administrator runs `iez db migrate`"));
     opened = Store::open(url_, clock_, {.upgrade = Upgrade::always});
   }
   ASSERT_TRUE(opened) << opened.error().message;
@@ -187,17 +187,32 @@ TEST_P(MigrationTest, StepsThatWereDoneAreNotInTheWay) {
   expect_whole();
 }
 
+TEST_P(MigrationTest, Version3GetsWhatRunsSawOfTargets) {
+  ASSERT_TRUE(migrate(url_, false, clock_));
+  {
+    const auto session = direct();
+    ASSERT_TRUE(session->define("ALTER TABLE runs DROP COLUMN targets"));
+    ASSERT_TRUE(session->run("UPDATE iez_meta SET value = 3 WHERE name = ?", values("schema")));
+  }
+  EXPECT_EQ(migrate(url_, true, clock_)->steps.size(), 1U);
+  ASSERT_TRUE(migrate(url_, false, clock_));
+  EXPECT_EQ(shape(), fresh_);
+  reopen({.upgrade = Upgrade::never});
+  EXPECT_TRUE(store_->runs(7)->front().targets.empty());
+  expect_whole();
+}
+
 TEST_P(MigrationTest, AVersionThatIsNotKnownIsLeftAlone) {
   {
     const auto session = direct();
-    ASSERT_TRUE(session->run("UPDATE iez_meta SET value = 4 WHERE name = ?", values("schema")));
+    ASSERT_TRUE(session->run("UPDATE iez_meta SET value = 5 WHERE name = ?", values("schema")));
   }
   const auto before = shape();
   const auto opened = Store::open(url_, clock_, {.upgrade = Upgrade::always});
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code, Errc::unsupported);
   EXPECT_THAT(opened.error().message,
-              HasSubstr("schema version 4, and this iez knows 1 to 3; use a newer iez. Nothing was changed"));
+              HasSubstr("schema version 5, and this iez knows 1 to 4; use a newer iez. Nothing was changed"));
   EXPECT_FALSE(migrate(url_, false, clock_));
   EXPECT_EQ(shape(), before);
 }

@@ -85,6 +85,7 @@ class Writer {
     json_[name] = std::move(list);
   }
   void operator()(const char* name, const std::vector<RunPhase>& value) { (*this)(name, phase_list(value)); }
+  void operator()(const char* name, const std::vector<RunTargets>& value) { (*this)(name, target_list(value)); }
   void operator()(const char* name, const std::vector<double>& value) { (*this)(name, seconds_list(value)); }
   ordered_json take() { return std::move(json_); }
 
@@ -152,6 +153,11 @@ class Reader {
     std::string text;
     (*this)(name, text);
     value = parse_phase_list(text);
+  }
+  void operator()(const char* name, std::vector<RunTargets>& value) {
+    std::string text;
+    (*this)(name, text);
+    value = parse_target_list(text);
   }
   void operator()(const char* name, std::vector<double>& value) {
     std::string text;
@@ -253,6 +259,7 @@ void fields(Archive& archive, Record& record) {
     archive("met", run.met);
     archive("files_kept", run.files_kept);
     archive("phases", run.phases);
+    archive("targets", run.targets);
   } else if constexpr (std::is_same_v<T, FileRow>) {
     archive("name", record.name);
     archive("renamed", record.renamed);

@@ -48,6 +48,23 @@ struct RunPhase {
 
   friend bool operator==(const RunPhase&, const RunPhase&) = default;
 };
+// What a run saw of an OST that it wrote to (planning/target_speeds.hpp).
+struct RunTarget {
+  OstIndex ost;
+  double speed = 1;         // of the others'
+  std::uint32_t place = 0;  // of the file that says so, among those of its phase
+
+  friend bool operator==(const RunTarget&, const RunTarget&) = default;
+};
+// The OSTs of one file system, in order; none: the run wrote there, and saw nothing of them.
+struct RunTargets {
+  std::string file_system;
+  std::vector<RunTarget> targets;
+
+  friend bool operator==(const RunTargets&, const RunTargets&) = default;
+};
+inline constexpr std::size_t kMaxTargets = 10'000;  // kept of a run and file system
+
 inline constexpr std::size_t kMaxPhases = 256;  // kept of a run; the last one is the sum of those beyond
 
 // One run of an application. The sums are kept when the files are not any more.
@@ -84,7 +101,8 @@ struct Run {
 
   std::uint64_t files_kept = 0;  // rows that files() still gives: all or none. Set by the store.
 
-  std::vector<RunPhase> phases;  // of files that are large enough to be planned; in order, at most kMaxPhases
+  std::vector<RunPhase> phases;     // of files that are large enough to be planned; in order, at most kMaxPhases
+  std::vector<RunTargets> targets;  // by file system
 
   friend bool operator==(const Run&, const Run&) = default;
 };

@@ -57,6 +57,10 @@ namespace iez::store {
 std::string phase_list(std::span<const RunPhase> phases);
 std::vector<RunPhase> parse_phase_list(std::string_view text);
 
+// What a run saw of targets as text, and back.
+std::string target_list(std::span<const RunTargets> seen);
+std::vector<RunTargets> parse_target_list(std::string_view text);
+
 // Seconds as text, "0.5,2,0", and back.
 std::string seconds_list(std::span<const double> seconds);
 std::vector<double> parse_seconds_list(std::string_view text);

@@ -2,6 +2,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -46,6 +47,52 @@ std::vector<RunPhase> parse_phase_list(std::string_view text) {
   return phases;
 }
 
+// "scratch 4:0.11:2 5:1:0;home": file systems, each with OST, speed and place. Names with a blank or a semicolon are none that
+// Lustre has, and are left out.
+std::string target_list(std::span<const RunTargets> seen) {
+  std::string out;
+  for (const RunTargets& one : seen) {
+    if (one.file_system.empty() || one.file_system.find_first_of(" ;") != std::string::npos) continue;
+    if (!out.empty()) out += ';';
+    out += one.file_system;
+    const std::size_t most = std::min(one.targets.size(), kMaxTargets);
+    for (const RunTarget& target : std::span(one.targets).first(most)) {
+      out += fmt::format(" {}:{:.3g}:{}", target.ost.value, target.speed, target.place);
+    }
+  }
+  return out;
+}
+
+// Likewise a statistic.
+std::vector<RunTargets> parse_target_list(std::string_view text) {
+  const auto cut = [](std::string_view& rest, char at) {
+    const std::size_t end = std::min(rest.find(at), rest.size());
+    const std::string_view word = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    return word;
+  };
+  std::vector<RunTargets> seen;
+  while (!text.empty()) {
+    std::string_view list = cut(text, ';');
+    RunTargets one{.file_system = std::string(cut(list, ' ')), .targets = {}};
+    while (!list.empty() && one.targets.size() < kMaxTargets) {
+      std::string_view item = cut(list, ' ');
+      const auto ost = text::parse_u64(cut(item, ':'));
+      const std::string_view word = cut(item, ':');
+      const auto place = text::parse_u64(item);
+      double speed = 0;
+      const auto [last, error] = std::from_chars(word.data(), word.data() + word.size(), speed);
+      const bool number = error == std::errc{} && last == word.data() + word.size() && speed >= 0 && speed <= 1;
+      constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
+      if (!number || !ost || !place || *ost > kMost || *place > kMost) continue;
+      one.targets.push_back(
+          {.ost = OstIndex{static_cast<std::uint32_t>(*ost)}, .speed = speed, .place = static_cast<std::uint32_t>(*place)});
+    }
+    if (!one.file_system.empty()) seen.push_back(std::move(one));
+  }
+  return seen;
+}
+
 Outcome<std::optional<Application>> select_application(Session& session, std::string_view owner, std::string_view name) {
   std::optional<Application> found;
   IEZ_CHECK(session.query("SELECT id, owner, name, fingerprint, created_ns FROM applications WHERE owner = ? AND name = ?",
@@ -88,16 +135,17 @@ Outcome<Id> insert_run(Session& session, const Run& run, std::span<const FileRow
     read += file.read;
   }
   const std::string phases = phase_list(run.phases);
-  IEZ_CHECK(
-      session.run("INSERT INTO runs (run_key, application, started_ns, ended_ns, command, host, uid, job, ranks, processes, "
-                  "mode, exit_status, "
-                  "plan, files, written, bytes_read, misses, planned, unplanned, accuracy, by_weight, foretold, met, phases, "
-                  "kept) VALUES (?, ?, ?, ?, ?, "
-                  "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)",
-                  values(run.key, run.application, run.started_ns, run.ended_ns, run.command, run.host, run.uid, run.job,
-                         run.ranks, run.processes, std::int64_t{run.mode == RunMode::place}, run.exit_status, run.plan,
-                         std::uint64_t{files.size()}, written, read, std::uint64_t{misses.size()}, run.planned, run.unplanned,
-                         run.accuracy, run.by_weight, run.foretold, run.met, phases)));
+  const std::string targets = target_list(run.targets);
+  IEZ_CHECK(session.run(
+      "INSERT INTO runs (run_key, application, started_ns, ended_ns, command, host, uid, job, ranks, processes, "
+      "mode, exit_status, "
+      "plan, files, written, bytes_read, misses, planned, unplanned, accuracy, by_weight, foretold, met, phases, targets, "
+      "kept) VALUES (?, ?, ?, ?, ?, ?, "
+      "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)",
+      values(run.key, run.application, run.started_ns, run.ended_ns, run.command, run.host, run.uid, run.job, run.ranks,
+             run.processes, std::int64_t{run.mode == RunMode::place}, run.exit_status, run.plan, std::uint64_t{files.size()},
+             written, read, std::uint64_t{misses.size()}, run.planned, run.unplanned, run.accuracy, run.by_weight, run.foretold,
+             run.met, phases, targets)));
   const Id id = session.last_id();
   Batch rows(
       session,
@@ -138,7 +186,8 @@ Outcome<std::vector<Run>> select_runs(Session& session, std::string_view where, 
   std::string sql =
       "SELECT id, run_key, application, started_ns, ended_ns, command, host, uid, job, ranks, processes, mode, exit_status, "
       "plan, "
-      "files, written, bytes_read, misses, planned, unplanned, accuracy, by_weight, foretold, met, kept, phases FROM runs ";
+      "files, written, bytes_read, misses, planned, unplanned, accuracy, by_weight, foretold, met, kept, phases, targets FROM "
+      "runs ";
   sql += where;
   std::vector<Run> runs;
   IEZ_CHECK(session.query(sql, bound, [&](const Row& row) {
@@ -167,7 +216,8 @@ Outcome<std::vector<Run>> select_runs(Session& session, std::string_view where, 
                     .foretold = row.number(22),
                     .met = row.number(23),
                     .files_kept = row.flag(24) ? row.number(14) : 0,
-                    .phases = parse_phase_list(row.text(25))});
+                    .phases = parse_phase_list(row.text(25)),
+                    .targets = parse_target_list(row.text(26))});
   }));
   return runs;
 }

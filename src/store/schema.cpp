@@ -25,7 +25,8 @@ constexpr std::array kTables{
     "processes {int} NOT NULL, mode {int} NOT NULL, exit_status {int} NOT NULL, plan {word} NOT NULL, files {int} NOT NULL, "
     "written {int} NOT NULL, bytes_read {int} NOT NULL, misses {int} NOT NULL, planned {int} NOT NULL, unplanned {int} NOT NULL, "
     "accuracy {real}, by_weight {real}, foretold {int} NOT NULL, met {int} NOT NULL, kept {int} NOT NULL, "
-    "phases {text} NOT NULL DEFAULT {empty}, FOREIGN KEY (application) REFERENCES applications (id) ON DELETE CASCADE) {table}",
+    "phases {text} NOT NULL DEFAULT {empty}, targets {text} NOT NULL DEFAULT {empty}, FOREIGN KEY (application) REFERENCES "
+    "applications (id) ON DELETE CASCADE) {table}",
     "CREATE TABLE {if} files (run {int} NOT NULL, number {int} NOT NULL, name {path} NOT NULL, renamed {path} NOT NULL, written "
     "{int} NOT NULL, bytes_read {int} NOT NULL, stripe_count {int} NOT NULL, stripe_size {int} NOT NULL, writer_rank {int} NOT "
     "NULL, writers {int} NOT NULL, created {int} NOT NULL, phase {int} NOT NULL DEFAULT -1, read_phase {int} NOT NULL DEFAULT "
@@ -203,6 +204,8 @@ Outcome<void> from_2_to_3(Session& session) {
   return add_column(session, "predicted", "default_stripe_size", "{int} NOT NULL DEFAULT 0");
 }
 
+Outcome<void> from_3_to_4(Session& session) { return add_column(session, "runs", "targets", "{text} NOT NULL DEFAULT {empty}"); }
+
 Outcome<Migration> change(Session& session, std::int64_t now_ns) {
   IEZ_TRY(const auto version, schema_version(session));
   Migration done{.from = version.value_or(0), .to = kSchemaVersion};
@@ -210,7 +213,8 @@ Outcome<Migration> change(Session& session, std::int64_t now_ns) {
   if (version && (*version > kSchemaVersion || *version < kOldestSchema)) return refused(unknown_version(*version));
   done.steps = steps_from(version);
   if (version && *version < 2) IEZ_CHECK(from_1_to_2(session));
-  if (version) IEZ_CHECK(from_2_to_3(session));
+  if (version && *version < 3) IEZ_CHECK(from_2_to_3(session));
+  if (version) IEZ_CHECK(from_3_to_4(session));
   IEZ_CHECK(make_tables(session));
   IEZ_CHECK(make_indices(session));
   IEZ_CHECK(make_views(session));
@@ -261,7 +265,7 @@ Outcome<Migration> bring_up(Session& session, std::int64_t now_ns) {
 }
 
 std::vector<std::string> steps_from(std::optional<std::uint32_t> version) {
-  if (!version) return {"make the tables, indices and views of version 3"};
+  if (!version) return {"make the tables, indices and views of version 4"};
   std::vector<std::string> steps;
   if (*version < 2) {
     steps = {"applications: add the owner (of the newest run), unique with the name",
@@ -274,6 +278,7 @@ std::vector<std::string> steps_from(std::optional<std::uint32_t> version) {
     steps.emplace_back("runs, files: add the phases in which files were written and read");
     steps.emplace_back("predictions, predicted: add phases, default stripes, and why there is no plan");
   }
+  if (*version < 4) steps.emplace_back("runs: add how fast OSTs were beside each other");
   return steps;
 }
 

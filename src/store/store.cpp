@@ -220,6 +220,18 @@ Result<std::vector<Run>> Store::runs(Id application, std::size_t last) {
   });
 }
 
+Result<std::vector<Run>> Store::runs_with_targets(std::int64_t after_ns, std::size_t last) {
+  constexpr std::int64_t kLookedAt = 4;  // times as many, by the primary key: a site has many runs, and no index for this
+  return core_->read([&](Session& session) -> Outcome<std::vector<Run>> {
+    IEZ_TRY(const auto newest, session.number("SELECT MAX(id) FROM runs"));
+    const std::int64_t far = static_cast<std::int64_t>(std::min<std::size_t>(last, 1'000'000)) * kLookedAt;
+    return select_runs(session,
+                       "WHERE id > ? AND ended_ns > ? AND exit_status = 0 AND LENGTH(targets) > 0 ORDER BY ended_ns DESC, id "
+                       "DESC LIMIT ?",
+                       values(newest.value_or(0) - far, after_ns, std::uint64_t{last}));
+  });
+}
+
 Result<std::vector<FileRow>> Store::files(Id run) {
   return core_->read([&](Session& session) { return select_files(session, run); });
 }

@@ -29,7 +29,7 @@ namespace iez::store {
 
 class Core;
 
-inline constexpr std::uint32_t kSchemaVersion = 3;
+inline constexpr std::uint32_t kSchemaVersion = 4;
 
 // What a database of an older version is opened for.
 enum class Upgrade : std::uint8_t {
@@ -149,6 +149,9 @@ class Store {
   [[nodiscard]] Result<Id> record_run(const Run& run, std::span<const FileRow> files, std::span<const Miss> misses);
   // Newest first, at most `last`; 0: all.
   [[nodiscard]] Result<std::vector<Run>> runs(Id application, std::size_t last = 0);
+  // Of all applications: runs that ended well after that time and wrote to a file system that takes layouts, newest first, at
+  // most `last`. Looks only at the newest runs of the database, a few times as many.
+  [[nodiscard]] Result<std::vector<Run>> runs_with_targets(std::int64_t after_ns, std::size_t last);
   [[nodiscard]] Result<std::vector<FileRow>> files(Id run);  // in the order they were given
   [[nodiscard]] Result<std::vector<Miss>> misses(Id run);
 

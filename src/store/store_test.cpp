@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "store/rows.hpp"
 #include "store/store_test_support.hpp"
 
 namespace iez::store {
@@ -74,6 +75,37 @@ TEST_P(StoreTest, ARunComesBackAsItWas) {
   EXPECT_EQ(store_->files(*id).value(), files);
   EXPECT_EQ(store_->misses(*id).value(), misses);
   expect_whole();
+}
+
+TEST_P(StoreTest, RunsThatSawTargetsAreFoundAcrossApplications) {
+  const Id one = application("one");
+  const Id two = application("two");
+  store::Run failed = run_at(one, 4000);
+  failed.exit_status = 1;
+  store::Run elsewhere = run_at(one, 5000);
+  elsewhere.targets.clear();
+  for (const store::Run& run : {run_at(one, 1000), run_at(two, 3000), run_at(one, 2000), failed, elsewhere}) {
+    ASSERT_TRUE(store_->record_run(run, {}, {}));
+  }
+  const auto starts = [&](std::int64_t after, std::size_t last) {
+    std::vector<std::int64_t> out;
+    for (const store::Run& run : store_->runs_with_targets(after, last).value()) out.push_back(run.started_ns);
+    return out;
+  };
+  EXPECT_EQ(starts(0, 10), (std::vector<std::int64_t>{3000, 2000, 1000}));
+  EXPECT_EQ(starts(0, 2), (std::vector<std::int64_t>{3000, 2000}));
+  EXPECT_EQ(starts(1500, 10), (std::vector<std::int64_t>{3000, 2000}));
+  EXPECT_EQ(store_->runs_with_targets(0, 1)->front().targets, run_at(two, 3000).targets);
+}
+
+TEST(TargetList, WhatCannotBeReadIsLeftOut) {
+  EXPECT_EQ(target_list(run_at(1, 0).targets), "scratch 4:0.125:2 7:1:0;home");
+  EXPECT_EQ(parse_target_list("scratch 4:0.125:2 7:1:0;home"), run_at(1, 0).targets);
+  EXPECT_TRUE(parse_target_list("").empty());
+  EXPECT_TRUE(parse_target_list(";; ").empty());
+  const auto odd = parse_target_list("s x:1:0 1:2:0 1:-1:0 1:nan:0 1:1 1 5:0.5:3:4 99999999999:1:0 2:0.5:1");
+  ASSERT_EQ(odd.size(), 1U);
+  EXPECT_EQ(odd[0].targets, (std::vector<RunTarget>{{.ost = OstIndex{2}, .speed = 0.5, .place = 1}}));
 }
 
 TEST_P(StoreTest, TheSameKeyIsStoredOnce) {

@@ -112,26 +112,29 @@ class StoreTest : public testing::TestWithParam<std::string> {
 };
 
 inline Run run_at(Id application, std::int64_t when) {
-  return {.application = application,
-          .started_ns = when,
-          .ended_ns = when + 5,
-          .command = "ior -a POSIX",
-          .host = "node1",
-          .uid = 1000,
-          .job = "77",
-          .ranks = 4,
-          .processes = 5,
-          .mode = RunMode::place,
-          .exit_status = 0,
-          .plan = "p1",
-          .planned = 3,
-          .unplanned = 1,
-          .accuracy = 98.5,
-          .by_weight = std::nullopt,
-          .foretold = 4,
-          .met = 3,
-          .phases = {{.seconds = 1.5, .bytes = Bytes{4096}, .files = 2},
-                     {.reads = true, .seconds = 0.25, .bytes = Bytes{7}, .files = 1}}};
+  return {
+      .application = application,
+      .started_ns = when,
+      .ended_ns = when + 5,
+      .command = "ior -a POSIX",
+      .host = "node1",
+      .uid = 1000,
+      .job = "77",
+      .ranks = 4,
+      .processes = 5,
+      .mode = RunMode::place,
+      .exit_status = 0,
+      .plan = "p1",
+      .planned = 3,
+      .unplanned = 1,
+      .accuracy = 98.5,
+      .by_weight = std::nullopt,
+      .foretold = 4,
+      .met = 3,
+      .phases = {{.seconds = 1.5, .bytes = Bytes{4096}, .files = 2},
+                 {.reads = true, .seconds = 0.25, .bytes = Bytes{7}, .files = 1}},
+      .targets = {{.file_system = "scratch", .targets = {{.ost = OstIndex{4}, .speed = 0.125, .place = 2}, {.ost = OstIndex{7}}}},
+                  {.file_system = "home", .targets = {}}}};
 }
 
 inline Prediction prediction_at(Id application, std::int64_t when, std::size_t rows) {

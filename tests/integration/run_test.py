@@ -44,8 +44,12 @@ class RunCase(unittest.TestCase):
         cls.base = pathlib.Path(folder.name)
         cls.lab = cls.base / "lab"
         cls.addClassCleanup(lambda: run([IEZ, "lab", "down", "--dir", cls.lab], check=False))
-        run([IEZ, "lab", "up", "--dir", cls.lab, "--name", "loop", "--oss", "2", "--osts", "4", "--ost-size", "128M"])
+        run([IEZ, "lab", "up", "--dir", cls.lab, "--name", "loop", *cls.lab_options()])
         cls.mount = cls.lab / "mnt/client0"
+
+    @classmethod
+    def lab_options(cls):
+        return ["--oss", "2", "--osts", "4", "--ost-size", "128M"]
 
     def setUp(self):
         self.place = self.mount / self.id().rsplit(".", 1)[-1]
@@ -396,6 +400,82 @@ int main(int argc, char** argv) {
         more = self.report(["mpirun.openmpi", "-n", "6", program], "--app", "ranks")
         self.assertEqual((more["mode"], more["created"], more["predicted"], more["placed"]), ("place", 6, 6, 6), more)
         self.assertTrue(any("planned anew: 6 ranks instead of 3" in note for note in more["notes"]), more)
+
+
+class SlowTarget(RunCase):
+    """An OST that is far slower than the others: seen in a run, left out of the next plans, tried again later, and used again once it is mended."""
+
+    SLOW = 3
+    OSTS = 6
+
+    @classmethod
+    def lab_options(cls):
+        return ["--oss", "2", "--osts", str(cls.OSTS // 2), "--ost-size", "128M", "--rate", "40MB/s"]
+
+    def setUp(self):
+        super().setUp()
+        for name in ("IEZ_PLACE_WHEN", "IEZ_PLACE_LEAST_FILE"):
+            del self.environment[name]
+        self.addCleanup(run, [IEZ, "lab", "fault", "--dir", self.lab, "none"], check=False)
+
+    def fault(self, *words):
+        run([IEZ, "lab", "fault", "--dir", self.lab, *words])
+
+    def write(self, application="slow", files=OSTS):
+        """A file for each OST, at the same time and to the disk; what iez says, and where they lie."""
+        self.empty()
+        command = f"for n in $(seq {files}); do dd if=/dev/zero of=out.$n bs=1M count=4 conv=fsync status=none & done; wait"
+        told = self.report(["sh", "-c", command], "--app", application)
+        return told, sorted(ost for n in range(1, files + 1) for ost in self.osts_of(self.place / f"out.{n}"))
+
+    def seen(self):
+        """Of the slow OST, by the newest run."""
+        with sqlite3.connect(self.state / "iez/iez.db") as database:
+            (text,) = database.execute("SELECT targets FROM runs ORDER BY id DESC LIMIT 1").fetchone()
+        words = (text.decode() if isinstance(text, bytes) else text).split()
+        self.assertEqual(words[0], "loop")
+        return {int(word.split(":")[0]): float(word.split(":")[1]) for word in words[1:]}.get(self.SLOW)
+
+    def test_left_and_used_again(self):
+        self.fault("slow", f"ost{self.SLOW}", "0.02")
+        told, osts = self.write()
+        self.assertEqual((told["mode"], osts), ("learn", list(range(self.OSTS))), told)
+        self.assertLess(self.seen(), 0.25)
+        self.assertTrue(told["next_plan"], told)
+        self.assertRegex(told["verdict"], rf"OST {self.SLOW} works at about 0\.\d\d of the others' speed and gets less")
+        explained = self.iez("plan", "explain", self.place / "out.1").stdout
+        self.assertIn(f"OST {self.SLOW} works at about", explained)
+        self.assertIn(f"OST {self.SLOW} works at about", self.iez("app", "show", "slow").stdout)
+        for _ in range(2):
+            told, osts = self.write()
+            self.assertEqual((told["mode"], told["placed"]), ("place", self.OSTS), told)
+            self.assertNotIn(self.SLOW, osts)
+        # What one application has seen is known to the others.
+        told, osts = self.write("other", 5)
+        self.assertIn(f"OST {self.SLOW} works at about", told["verdict"])
+        if self.SLOW in osts:  # seen once more, so that the runs without it begin anew
+            self.write("other", 5)
+        # Mended. It is not used before it is tried again: after some runs, and some time.
+        self.fault("none", f"ost{self.SLOW}")
+        told, osts = self.write()
+        self.assertNotIn(self.SLOW, osts)
+        for _ in range(12):
+            self.assertTrue(told["next_plan"], told)
+            told, osts = self.write()
+            self.assertNotIn(self.SLOW, osts)
+        with sqlite3.connect(self.state / "iez/iez.db") as database:
+            database.execute("UPDATE runs SET started_ns = started_ns - 3600000000000, ended_ns = ended_ns - 3600000000000")
+        told, osts = self.write()
+        self.assertNotIn("works at", told["verdict"])
+        told, osts = self.write()
+        self.assertEqual(osts, list(range(self.OSTS)), told)
+        self.assertGreaterEqual(self.seen(), 0.4)
+        self.assertNotIn("works at", told["verdict"])
+
+    def test_alike_changes_nothing(self):
+        for _ in range(3):
+            told, osts = self.write("alike")
+            self.assertEqual((told["next_plan"], told["verdict"], osts), (None, "Lustre's default is as good", list(range(self.OSTS))), told)
 
 
 class Endings(RunCase):

@@ -153,7 +153,7 @@ class Commands(FolderCase):
 
     def test_show_and_check(self):
         shown = json.loads(iez("db", "show", "--json", "--store", self.url).stdout)
-        self.assertEqual((shown["runs"], shown["files"], shown["schema"]), (2, 40, 3))
+        self.assertEqual((shown["runs"], shown["files"], shown["schema"]), (2, 40, 4))
         self.assertEqual(shown["applications"], [{"owner": "ann", "name": "writer", "runs": 2}])
         self.assertIn("runs, with files", iez("db", "show", "--store", self.url).stdout)
         self.assertTrue(json.loads(iez("db", "check", "--json", "--store", self.url).stdout)["whole"])
