@@ -66,6 +66,7 @@ struct Settings {
   std::string mpich_library;                       // libiez-mpi-mpich.so; likewise
   std::vector<Peer> peers;
   std::vector<std::string> cases;  // of `loop`: these alone; empty: all of it
+  std::vector<std::string> cells;  // of `collective`: those alone that have one of these in their names; empty: all of it
 };
 
 struct Bench {

@@ -102,6 +102,7 @@ class Comparison {
       : settings_(settings), scale_(settings.quick ? kQuick : kFull), runs_(settings, folder), folder_(folder) {}
 
   Result<std::vector<Figure>> run() {
+    if (!settings_.cells.empty()) return measure_cells(settings_, runs_, folder_);
     IEZ_CHECK(measure_open_mpi());
     add_rates();
     add_cost();

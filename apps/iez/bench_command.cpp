@@ -162,9 +162,12 @@ Result<void> run_bench(const BenchOptions& options, Context& context) {
   }
   if (chosen.empty()) return list_benches(context.terminal, options.json);
   IEZ_TRY(const auto peers, peers_of(options.peers));
-  if (!options.cases.empty() && std::ranges::none_of(chosen, [](const bench::Bench* one) { return one->name == "loop"; })) {
-    return fail(Errc::invalid_argument, "--case: only loop has cases");
-  }
+  const auto is_chosen = [&chosen](std::string_view name) {
+    return std::ranges::any_of(chosen, [name](const bench::Bench* one) { return one->name == name; });
+  };
+  if (!options.cases.empty() && !is_chosen("loop")) return fail(Errc::invalid_argument, "--case: only loop has cases");
+  if (!options.cells.empty() && !is_chosen("collective"))
+    return fail(Errc::invalid_argument, "--cell: only collective has cells");
   std::error_code ignored;
   for (const bench::Bench* known : chosen) {
     const bench::Settings settings{.progress = [&](std::string_view line) { fmt::print(stderr, "{}: {}\n", known->name, line); },
@@ -174,7 +177,8 @@ Result<void> run_bench(const BenchOptions& options, Context& context) {
                                    .openmpi_library = find_mpi_library("openmpi").value_or(""),
                                    .mpich_library = find_mpi_library("mpich").value_or(""),
                                    .peers = peers,
-                                   .cases = options.cases};
+                                   .cases = options.cases,
+                                   .cells = options.cells};
     auto figures = known->run(settings);
     if (!figures) return with_context(std::move(figures).error(), known->name);
     IEZ_CHECK(print(options.json ? to_line(to_json(known->name, *figures)) : to_text(known->name, *figures, context.terminal)));

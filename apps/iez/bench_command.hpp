@@ -15,6 +15,7 @@ struct BenchOptions {
   bool quick = false;
   std::vector<std::string> peers;  // NAME=LIBRARY
   std::vector<std::string> cases;  // of loop: these alone
+  std::vector<std::string> cells;  // of collective: those with this in their names
   std::string measure;             // a job_stats dump to parse in this process
 };
 

@@ -125,6 +125,12 @@ void CommandLine::add_bench() {
                                  ->allow_extra_args(false);
   for (const std::string_view known : bench::case_names()) choices_[cases].emplace_back(known);
   command
+      ->add_option("--cell", bench_.cells, "For collective: only cells of never_slower with this in their names; repeat for more")
+      ->type_name("TEXT")
+      ->expected(1)
+      ->take_all()
+      ->allow_extra_args(false);
+  command
       ->add_option("--measure", bench_.measure,
                    "Parse this job_stats dump and report its cost, as lustre-parse does in a process of its own")
       ->type_name("FILE")

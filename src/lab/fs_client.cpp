@@ -539,7 +539,8 @@ Outcome<Written> FsClient::write(const Who& who, std::uint64_t inode, std::uint6
       written.size += pieces[i].size;
     }
   }
-  written.drop_pages = written.drop_pages || held.waited || !whole;
+  written.drop_pages = written.drop_pages || !whole || (held.waited && kind == WriteKind::page_out);
+  written.drop_edges = held.waited;
   if (!state_->release(held)) written.drop_pages = true;
   if (written.size == 0 && error != 0) return std::unexpected(error);
   return written;

@@ -43,6 +43,8 @@ struct Who {
 struct Written {
   std::size_t size = 0;
   bool drop_pages = false;  // what the kernel keeps of this range may not be what was stored: to be dropped after the answer
+  // Likewise of the pages that it fills in part: the rest of them may have changed while the write waited for its lock.
+  bool drop_edges = false;
 };
 
 struct BytesRead {

@@ -418,6 +418,14 @@ void do_read(fuse_req_t request, fuse_ino_t inode, std::size_t size, off_t offse
   if (read->drop_pages) from.drop_soon(inode, static_cast<std::uint64_t>(offset), size);
 }
 
+// The first and the last page of a range, if it does not fill them.
+void drop_edges(Answerer& from, fuse_ino_t inode, std::uint64_t offset, std::uint64_t size) {
+  static const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  const std::uint64_t end = offset + size;
+  if (offset % page != 0) from.drop_soon(inode, offset, 1);
+  if (end % page != 0) from.drop_soon(inode, end - 1, 1);
+}
+
 void do_write(fuse_req_t request, fuse_ino_t inode, const char* data, std::size_t size, off_t offset, fuse_file_info* file) {
   Answerer& from = answerer(request);
   const bool appends = (file->flags & O_APPEND) != 0 && file->writepage == 0;
@@ -431,7 +439,11 @@ void do_write(fuse_req_t request, fuse_ino_t inode, const char* data, std::size_
     return;
   }
   fuse_reply_write(request, written->size);
-  if (written->drop_pages) from.drop_soon(inode, appends ? 0 : static_cast<std::uint64_t>(offset), appends ? 0 : size);
+  if (written->drop_pages || (written->drop_edges && appends)) {
+    from.drop_soon(inode, appends ? 0 : static_cast<std::uint64_t>(offset), appends ? 0 : size);
+  } else if (written->drop_edges) {
+    drop_edges(from, inode, static_cast<std::uint64_t>(offset), size);
+  }
 }
 
 void do_fsync(fuse_req_t request, fuse_ino_t inode, int /*only_data*/, fuse_file_info* /*file*/) {

@@ -157,7 +157,7 @@ class Help(Case):
                                             "--json --no-header"),
                                  (("layout", "show"), "--raw --json"),
                                  (("layout", "set"), "--count --size --osts --pool --overstripe --component --dry-run --json"),
-                                 (("bench",), "--all --case --json --quick")):
+                                 (("bench",), "--all --case --cell --json --quick")):
             text = run(*command, "--help").stdout
             for option in options.split():
                 self.assertRegex(text, rf"(?m)^  (-\w,)?{option}\b", command)
@@ -408,6 +408,10 @@ class Bench(Case):
     def test_only_loop_has_cases(self):
         self.assert_ends(run("bench", "lustre-parse", "--case", "4-steps"), 2, "only loop has cases")
         self.assert_ends(run("bench", "loop", "--quick", "--case", "5-stops"), 2, "no case '5-stops'")
+
+    def test_only_collective_has_cells(self):
+        self.assert_ends(run("bench", "lustre-parse", "--cell", "memory"), 2, "only collective has cells")
+        self.assert_ends(run("bench", "collective", "--quick", "--cell", "memory, ROMEO"), 2, "no cell has 'memory, ROMEO' in its name")
 
     def test_measure(self):
         dump = CAPTURES / "lustre-2.17.0-after/proc/fs/lustre/mdt/lustre-MDT0000/job_stats"

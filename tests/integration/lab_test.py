@@ -8,6 +8,7 @@ import mmap
 import os
 import pathlib
 import random
+import re
 import shutil
 import signal
 import stat
@@ -172,6 +173,40 @@ class Bytes(OneLab):
                 os.close(fd)
         for mount in (self.a, self.b):
             self.assertEqual((mount / name).read_bytes(), bytes(model))
+
+    def reads_of(self, client):
+        """How often a mount has read from OSTs, of all files, up to now."""
+        now = time.time()
+        path = next((self.lab.folder / f"params/client{client}").glob("sys/kernel/debug/lustre/llite/*/stats"))
+        while True:
+            text = path.read_text(encoding="utf-8")
+            if float(re.search(r"snapshot_time +([0-9.]+)", text)[1]) > now:
+                found = re.search(r"(?m)^read_bytes +(\d+) samples", text)
+                return int(found[1]) if found else 0
+            time.sleep(0.05)
+
+    def test_what_was_written_is_kept(self):
+        """Also by the first write of an object, which waits for its lock, and until another mount writes there."""
+        make_with_layout(self.a / "kept", 3, 64 * KIB)
+        data = bytearray(os.urandom(6 * 64 * KIB))
+        fd = os.open(self.a / "kept", os.O_RDWR)
+        for at in range(0, len(data), 64 * KIB):
+            os.pwrite(fd, data[at:at + 64 * KIB], at)
+        before = self.reads_of(0)
+        self.assertEqual(os.pread(fd, len(data), 0), data)
+        self.assertEqual(self.reads_of(0), before)
+        # A page that is written in part, by turns: what is not written is the other one's.
+        with open(self.b / "kept", "r+b", buffering=0) as other:
+            for turn in range(20):
+                other.seek(turn * 50)
+                other.write(bytes([turn + 1]) * 50)
+                data[turn * 50:(turn + 1) * 50] = bytes([turn + 1]) * 50
+                os.pwrite(fd, bytes([turn + 101]) * 50, 2000 + turn * 50)
+                data[2000 + turn * 50:2050 + turn * 50] = bytes([turn + 101]) * 50
+                self.assertEqual(os.pread(fd, 4096, 0), data[:4096], turn)
+        os.close(fd)
+        self.assertGreater(self.reads_of(0), before)
+        self.assertEqual((self.b / "kept").read_bytes(), data)
 
     def test_mapping(self):
         data = os.urandom(300000)
