@@ -30,6 +30,7 @@ constexpr unsigned kProcesses = 4;
 constexpr unsigned kFiles = 10'000;
 constexpr unsigned kQuickFiles = 200;
 constexpr unsigned kRounds = 5;
+constexpr unsigned kMostRounds = 15;
 
 enum Way : std::size_t { kPlain, kTraced, kPlaced, kWays };
 constexpr std::array<const char*, kWays> kNames{"plain", "traced", "placed"};
@@ -98,8 +99,14 @@ Result<std::vector<Figure>> measure_creates(const Settings& settings) {
   Creating creating(settings, lab, folder.path(), std::move(python), files);
   IEZ_CHECK(creating.run(kPlaced));  // learns
   std::array<std::vector<double>, kWays> seconds;
-  for (unsigned round = 0; round < rounds; ++round) {
-    settings.progress(fmt::format("{} files of 4 KiB: round {} of {}", files, round + 1, rounds));
+  // Creates scatter by a seventh, so five rounds do not always tell a ratio within a few hundredths.
+  const auto is_known = [&] {
+    return settings.quick || (is_settled(seconds[kPlain], seconds[kPlaced], kPlacedTarget) &&
+                              is_settled(seconds[kPlain], seconds[kTraced], kTracedTarget));
+  };
+  for (unsigned round = 0; round < rounds || (round < kMostRounds && !is_known()); ++round) {
+    settings.progress(
+        fmt::format("{} files of 4 KiB: round {}, of {} to {}", files, round + 1, rounds, settings.quick ? rounds : kMostRounds));
     for (std::size_t i = 0; i < kWays; ++i) {
       const auto way = static_cast<Way>((round + i) % kWays);
       IEZ_TRY(const double took, creating.run(way));

@@ -183,6 +183,21 @@ std::vector<FreedBytes> freed(JsonCursor& json) {
   return out;
 }
 
+std::vector<SlowOst> slow(JsonCursor& json) {
+  std::vector<SlowOst> out;
+  for (json.enter_array(); json.next_item();) {
+    SlowOst row;
+    json.enter_array();
+    if (member(json, "an OST")) row.ost = small(json, kMaxOst);
+    if (member(json, "a speed")) row.speed = json.number();
+    no_more(json);
+    if (!json.failed() && !(row.speed > 0 && row.speed <= 1)) json.refuse("expected a speed above 0, and at most 1");
+    if (!json.failed()) out.push_back(row);
+    if (out.size() > kMaxSlowOsts) json.refuse(fmt::format("expected at most {} slow OSTs", kMaxSlowOsts));
+  }
+  return out;
+}
+
 double seconds(JsonCursor& json) {
   const double value = json.number();
   if (value < 0) json.refuse("expected seconds: a number that is not negative");
@@ -303,6 +318,11 @@ std::string to_json(const PlanRequest& request) {
   if (!request.freed.empty()) {
     json.key("freed").begin_array();
     for (const FreedBytes& freed : request.freed) json.begin_array().value(freed.ost).value(freed.bytes).end_array();
+    json.end_array();
+  }
+  if (!request.slow.empty()) {
+    json.key("slow").begin_array();
+    for (const SlowOst& slow : request.slow) json.begin_array().value(slow.ost).value(slow.speed).end_array();
     json.end_array();
   }
   return json.end_object().take();
@@ -445,6 +465,8 @@ PlanRequest read_plan_request(JsonCursor& json) {
       }
     } else if (key == "freed") {
       request.freed = freed(json);
+    } else if (key == "slow") {
+      request.slow = slow(json);
     } else {
       json.skip();
     }

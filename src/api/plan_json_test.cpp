@@ -47,6 +47,8 @@ PlanRequest random_request(Rng& rng) {
   for (std::uint64_t i = rng.below(3); i > 0; --i) request.spread.push_back(random_text(rng, 10, true));
   for (std::uint64_t i = rng.below(3); i > 0; --i)
     request.freed.push_back({static_cast<std::uint32_t>(rng.below(100)), rng.below(1 << 30)});
+  for (std::uint64_t i = rng.below(3); i > 0; --i)
+    request.slow.push_back({static_cast<std::uint32_t>(rng.below(100)), 1 - rng.unit()});
   return request;
 }
 
@@ -136,6 +138,17 @@ TEST(PlanJson, PhasesHaveBounds) {
   for (std::size_t i = 1; i < kMaxPhaseSeconds; ++i) many += ",0";
   EXPECT_TRUE(seconds(many));
   EXPECT_FALSE(seconds(many + ",0"));
+  const auto slow = [](const std::string& list) {
+    return parse_plan_request(R"({"application":"a","files":[{"name":"/a","bytes":1}],"slow":[)" + list + "]}");
+  };
+  EXPECT_EQ(slow("[3,0.25],[4,1]").value().slow, (std::vector<SlowOst>{{3, 0.25}, {4, 1}}));
+  for (const char* const wrong : {"[3,0]", "[3,-1]", "[3,1.5]", "[3]", "3", "[-1,0.5]", "[3,null]"}) {
+    EXPECT_FALSE(slow(wrong)) << wrong;
+  }
+  std::string all = "[0,1]";
+  for (std::size_t i = 1; i < kMaxSlowOsts; ++i) all += ",[0,1]";
+  EXPECT_TRUE(slow(all));
+  EXPECT_FALSE(slow(all + ",[0,1]"));
   EXPECT_FALSE(parse_plan_request(R"({"application":"a","gap_s":-1})"));
   EXPECT_FALSE(parse_plan_request(R"({"application":"a","idle_s":-1})"));
 }

@@ -21,6 +21,7 @@ inline constexpr std::size_t kMaxRequestBytes = 16UL << 20U;  // of its JSON
 inline constexpr std::uint64_t kMaxFileBytes = 1ULL << 62U;   // of a file
 inline constexpr std::int64_t kAllTargets = -1;               // a stripe count: as many as there are
 inline constexpr std::size_t kMaxPhaseSeconds = 4096;         // entries of PlanRequest::phase_seconds
+inline constexpr std::size_t kMaxSlowOsts = 1024;             // entries of PlanRequest::slow
 inline constexpr std::uint32_t kMaxPhase = 0xFFFFFFFE;        // the number of a phase; they need not follow each other
 
 // One file, or a pattern that stands for several alike.
@@ -51,6 +52,14 @@ struct FreedBytes {
   friend bool operator==(const FreedBytes&, const FreedBytes&) = default;
 };
 
+// A target that recent runs found slower than the others.
+struct SlowOst {
+  std::uint32_t ost = 0;
+  double speed = 1;  // of the others'; above 0, at most 1
+
+  friend bool operator==(const SlowOst&, const SlowOst&) = default;
+};
+
 struct PlanRequest {
   std::string application;
   std::string file_system;    // empty: the only one that is known
@@ -66,6 +75,7 @@ struct PlanRequest {
   std::vector<double> phase_seconds;  // that each phase lasted, by its number; 0, or missing: not known
   std::vector<std::string> spread;    // directories for whose other files weights are wanted: of clients before 0.2
   std::vector<FreedBytes> freed;      // at most one for each target
+  std::vector<SlowOst> slow;          // likewise; this plan alone reckons with them: they are what its user has seen
 
   friend bool operator==(const PlanRequest&, const PlanRequest&) = default;
 };

@@ -10,6 +10,7 @@
 #include "coordinator/planned_rows.hpp"
 #include "placement/stripe_size.hpp"
 #include "planning/rows.hpp"
+#include "planning/target_speeds.hpp"
 #include "planning/waiting.hpp"
 
 namespace iez::coordinator {
@@ -132,6 +133,23 @@ placement::TargetTable GlobalView::seen_by_lustre(const FileSystem& known, std::
   return seen;
 }
 
+namespace {
+
+std::vector<planning::SlowTarget> slow_in(const api::PlanRequest& request) {
+  std::vector<planning::SlowTarget> out;
+  for (const api::SlowOst& one : request.slow)
+    out.push_back({.ost = {one.ost}, .speed = std::max(one.speed, planning::kSlowest)});
+  return out;
+}
+
+std::vector<OstIndex> osts_of(const placement::TargetTable& table) {
+  std::vector<OstIndex> out;
+  for (const placement::Target& target : table.targets) out.push_back(target.ost);
+  return out;
+}
+
+}  // namespace
+
 Result<StoredPlan> GlobalView::plan(const api::PlanRequest& request, std::string_view user, std::uint64_t id, std::int64_t now_ns,
                                     std::int64_t ttl_ns) {
   IEZ_TRY(const std::string name, resolve(request.file_system));
@@ -148,9 +166,15 @@ Result<StoredPlan> GlobalView::plan(const api::PlanRequest& request, std::string
   const double rate = std::accumulate(load.begin(), load.end(), 0.0);
   free_for(known, sums, request.freed);
   const placement::TargetTable seen = seen_by_lustre(known, request.freed);
-  const auto planned = planning::plan_rows(
-      rows, {.table = known.table, .phase_seconds = request.phase_seconds, .speed = {}, .load = std::move(load), .seen = &seen},
-      {.effort = effort_});
+  const std::vector<planning::SlowTarget> slow = slow_in(request);
+  const std::vector<OstIndex> osts = osts_of(known.table);
+  const auto planned = planning::plan_rows(rows,
+                                           {.table = known.table,
+                                            .phase_seconds = request.phase_seconds,
+                                            .speed = planning::speeds_of(slow, osts),
+                                            .load = std::move(load),
+                                            .seen = &seen},
+                                           {.effort = effort_});
   out.notes = notes_of(known.table, known.stale);
   for (const api::FreedBytes& row : request.freed) refresh(known, sums, row.ost);
   if (!planned) return std::unexpected(planned.error());
@@ -171,6 +195,7 @@ Result<StoredPlan> GlobalView::plan(const api::PlanRequest& request, std::string
     return out;
   }
   if (all_the_same) out.verdict += "; it was to be planned all the same";
+  if (const std::string text = planning::slow_text(slow, osts); !text.empty()) out.verdict += "; " + text;
   out.id = id;
   out.expires_ns = now_ns + ttl_ns;
   out.weights = !request.spread.empty();

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "api/plan_json.hpp"
@@ -271,6 +272,25 @@ TEST(GlobalView, TrafficOfOthersCounts) {
   TargetRate elsewhere = rate;
   elsewhere.ost = {77};
   EXPECT_TRUE(uses_first(elsewhere, 10, {2})) << "an OST that is not known";
+}
+
+// What runs of the one who asks have seen of targets counts for the plan of that request, and for no other.
+TEST(GlobalView, TargetsThatTheRequestFoundSlowGetLess) {
+  GlobalView view;
+  ASSERT_TRUE(view.set_cluster(make_cluster("lab", 1, 4, 1U << 30U), {}));
+  api::PlanRequest request = make_request("a", 3, 10U << 20U, 1);
+  request.slow = {{.ost = 0, .speed = 1e-300}, {.ost = 77, .speed = 0.5}};
+  const auto slow = view.plan(request, "u", 1, 0, kTtl);
+  ASSERT_TRUE(slow);
+  EXPECT_EQ(slow->osts, (std::vector<std::uint32_t>{1, 2, 3}));
+  EXPECT_THAT(slow->verdict, testing::HasSubstr("OST 0 works at about 0.02 of the others' speed and gets less"));
+  const auto other = view.plan(make_request("b", 3, 10U << 20U, 1), "v", 2, 0, kTtl);
+  ASSERT_TRUE(other);
+  EXPECT_THAT(other->verdict, testing::Not(testing::HasSubstr("works at")));
+  // Half of them are too many to be believed.
+  request.slow = {{.ost = 0, .speed = 0.1}, {.ost = 1, .speed = 0.1}};
+  request.always = true;
+  EXPECT_EQ(view.plan(request, "u", 3, 0, kTtl)->osts, other->id == 0 ? (std::vector<std::uint32_t>{0, 1, 2}) : other->osts);
 }
 
 // Two applications that run side by side: the second is planned around the first, as space.

@@ -98,6 +98,10 @@ std::string new_plan_id(const PlanQuestion& question) {
   return plan_text(std::max<std::uint64_t>(1, rng.bits()));
 }
 
+Result<std::vector<planning::SlowTarget>> suspects(const PlanQuestion& question, const Choice& choice) {
+  return slow_targets(question.store, choice.file_system, question.clock.wall().time_since_epoch().count());
+}
+
 Result<PlanOutcome> plan_here(const PlanQuestion& question, const Choice& choice) {
   FileSpace space;
   IEZ_TRY(model::Cluster cluster, read_cluster(question.settings.roots, choice.file_system));
@@ -106,7 +110,7 @@ Result<PlanOutcome> plan_here(const PlanQuestion& question, const Choice& choice
   }
   LocalView view{.cluster = cluster, .reservations = {}, .replaced = replaced_by(question, choice, space), .slow = {}};
   IEZ_TRY(view.reservations, other_plans(question, choice.file_system));
-  IEZ_TRY(view.slow, slow_targets(question.store, choice.file_system, question.clock.wall().time_since_epoch().count()));
+  IEZ_TRY(view.slow, suspects(question, choice));
   IEZ_TRY(PlanOutcome outcome, plan_locally(question.prediction, choice.rows, view, question.settings.place.always));
   if (!outcome.allocation) return outcome;
   store::Allocation& allocation = *outcome.allocation;
@@ -182,6 +186,7 @@ Result<PlanOutcome> make_plan(const PlanQuestion& question) {
   if (question.settings.coordinator.asked()) {
     FileSpace space;
     const Habit habit = habit_of(question);
+    IEZ_TRY(const auto slow, suspects(question, choice));
     auto answered = ask_coordinator({.settings = question.settings,
                                      .wanted = {.application = question.application.name,
                                                 .host = question.host,
@@ -189,6 +194,7 @@ Result<PlanOutcome> make_plan(const PlanQuestion& question) {
                                                 .prediction = question.prediction,
                                                 .rows = choice.rows,
                                                 .freed = freed_bytes(replaced_by(question, choice, space)),
+                                                .slow = slow_osts(slow),
                                                 .always = question.settings.place.always,
                                                 .gap_s = habit.gap_s,
                                                 .idle_s = habit.idle_s},
@@ -201,11 +207,13 @@ Result<PlanOutcome> make_plan(const PlanQuestion& question) {
 
 Result<PullNote> note_for_pull(const PlanQuestion& question) {
   IEZ_TRY(Choice choice, choose_file_system(question));
+  IEZ_TRY(const auto slow, suspects(question, choice));
   FileSpace space;
   return PullNote{.host = question.host,
                   .file_system = choice.file_system,
                   .rows = choice.rows,
                   .freed = freed_bytes(replaced_by(question, choice, space)),
+                  .slow = slow_osts(slow),
                   .always = question.settings.place.always,
                   .gap_s = habit_of(question).gap_s};
 }

@@ -35,6 +35,18 @@ const json* list_of(const json& from, const char* key) {
   return found != from.end() && found->is_array() ? &*found : nullptr;
 }
 
+// Items are [OST, speed]. False: one is something else, or there are too many.
+bool take_slow(const json& list, std::vector<api::SlowOst>& out) {
+  for (const json& item : list) {
+    if (!item.is_array() || item.size() != 2 || !item[0].is_number_unsigned() || !item[1].is_number()) return false;
+    const auto ost = item[0].get<std::uint64_t>();
+    const auto speed = item[1].get<double>();
+    if (ost > kMaxRow || !(speed > 0 && speed <= 1) || out.size() == api::kMaxSlowOsts) return false;
+    out.push_back({.ost = static_cast<std::uint32_t>(ost), .speed = speed});
+  }
+  return true;
+}
+
 }  // namespace
 
 Result<std::string> with_pull_note(std::string_view model, const PullNote& note) {
@@ -51,6 +63,7 @@ Result<std::string> with_pull_note(std::string_view model, const PullNote& note)
   for (const api::FreedBytes& one : note.freed) freed.push_back({one.ost, one.bytes});
   out[kKey] = {{"host", note.host},         {"file_system", note.file_system}, {"rows", std::move(rows)},
                {"freed", std::move(freed)}, {"always", note.always},           {"gap_s", note.gap_s}};
+  for (const api::SlowOst& one : note.slow) out[kKey]["slow"].push_back({one.ost, one.speed});
   std::string text = out.dump(-1, ' ', false, json::error_handler_t::replace);
   if (text.size() > store::kMaxText) {
     return fail(Errc::limit,
@@ -85,7 +98,8 @@ std::optional<PullNote> pull_note_of(std::string_view model) {
     if (!one || one->first > kMaxRow) return std::nullopt;
     note.freed.push_back({.ost = static_cast<std::uint32_t>(one->first), .bytes = one->second});
   }
-  // Notes of 0.1 have neither.
+  // Notes of 0.1 have none of these.
+  if (const json* const slow = list_of(*in, "slow"); slow != nullptr && !take_slow(*slow, note.slow)) return std::nullopt;
   if (const auto always = in->find("always"); always != in->end() && always->is_boolean()) note.always = always->get<bool>();
   if (const auto gap = in->find("gap_s"); gap != in->end() && gap->is_number()) note.gap_s = std::max(0.0, gap->get<double>());
   return note;
@@ -103,6 +117,7 @@ Result<api::PlanRequest> pulled_request(const std::string& application, const st
                                          .prediction = prediction,
                                          .rows = note.rows,
                                          .freed = note.freed,
+                                         .slow = note.slow,
                                          .always = note.always,
                                          .gap_s = note.gap_s});
   if (const std::size_t size = api::to_json(request).size(); size > api::kMaxRequestBytes) {

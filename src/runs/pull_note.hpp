@@ -21,6 +21,7 @@ struct PullNote {
   std::string file_system;
   std::vector<std::uint32_t> rows;  // of the prediction, ascending: those to be planned
   std::vector<api::FreedBytes> freed;
+  std::vector<api::SlowOst> slow;
   bool always = false;  // as in WantedRows
   double gap_s = 0;
 

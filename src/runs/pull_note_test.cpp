@@ -13,6 +13,7 @@ PullNote some_note() {
           .file_system = "scratch",
           .rows = {0, 1, 2, 5, 7, 8},
           .freed = {{.ost = 3, .bytes = 99}},
+          .slow = {{.ost = 4, .speed = 0.25}},
           .always = true,
           .gap_s = 3600.5};
 }
@@ -30,7 +31,10 @@ TEST(PullNote, WithoutOneThePredictionIsNotForTheCoordinator) {
                             R"({"pull":{"host":"a","file_system":"b","rows":[[1,2],[0,1]],"freed":[]}})",
                             R"({"pull":{"host":"a","file_system":"b","rows":[[0,9999999]],"freed":[]}})",
                             R"({"pull":{"host":"a","file_system":"b","rows":[[-1,1]],"freed":[]}})",
-                            R"({"pull":{"host":"a","file_system":"b","rows":[],"freed":[[1]]}})"}) {
+                            R"({"pull":{"host":"a","file_system":"b","rows":[],"freed":[[1]]}})",
+                            R"({"pull":{"host":"a","file_system":"b","rows":[],"freed":[],"slow":[[1]]}})",
+                            R"({"pull":{"host":"a","file_system":"b","rows":[],"freed":[],"slow":[[1,0]]}})",
+                            R"({"pull":{"host":"a","file_system":"b","rows":[],"freed":[],"slow":[[1,2]]}})"}) {
     EXPECT_FALSE(pull_note_of(model)) << model;
   }
 }
@@ -67,6 +71,7 @@ TEST(PullNote, ToRequest) {
   ASSERT_EQ(request.files.size(), 6U);
   EXPECT_EQ(request.files[3].name, "/s/a/5");
   EXPECT_EQ(request.freed, some_note().freed);
+  EXPECT_EQ(request.slow, some_note().slow);
   EXPECT_TRUE(request.always);
   EXPECT_EQ(request.gap_s, 3600.5);
   EXPECT_TRUE(api::check(request).has_value());

@@ -95,6 +95,7 @@ api::PlanRequest request_of(const WantedRows& wanted) {
     request.files.push_back(std::move(file));
   }
   request.freed = wanted.freed;
+  request.slow = wanted.slow;
   return request;
 }
 
@@ -104,6 +105,14 @@ std::vector<api::FreedBytes> freed_bytes(std::span<const placement::Reservation>
   std::vector<api::FreedBytes> out;
   out.reserve(sums.size());
   for (const auto& [ost, bytes] : sums) out.push_back({.ost = ost, .bytes = bytes});
+  return out;
+}
+
+std::vector<api::SlowOst> slow_osts(std::span<const planning::SlowTarget> slow) {
+  std::vector<api::SlowOst> out;
+  for (const planning::SlowTarget& one : slow) {
+    if (!one.tried && out.size() < api::kMaxSlowOsts) out.push_back({.ost = one.ost.value, .speed = one.speed});
+  }
   return out;
 }
 

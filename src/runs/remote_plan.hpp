@@ -14,6 +14,7 @@
 #include "base/result.hpp"
 #include "config/settings.hpp"
 #include "placement/targets.hpp"
+#include "planning/target_speeds.hpp"
 #include "runs/plan_outcome.hpp"
 #include "store/store.hpp"
 
@@ -27,6 +28,7 @@ struct WantedRows {
   const store::Prediction& prediction;
   std::span<const std::uint32_t> rows;  // of the prediction, ascending
   std::vector<api::FreedBytes> freed;   // by the files of this plan, at most one for each target
+  std::vector<api::SlowOst> slow;       // targets that planning is to reckon with as slow
   bool always = false;                  // plan though Lustre's default is as good
   double gap_s = 0;                     // between two runs, usually; 0: not known
   double idle_s = 0;                    // since the run ended
@@ -58,6 +60,9 @@ api::PlanRequest request_of(const WantedRows& wanted);
 
 // What files take on targets, as a request tells it.
 std::vector<api::FreedBytes> freed_bytes(std::span<const placement::Reservation> replaced);
+
+// Targets under suspicion that are not tried again now, as a request tells them: at most as many as it may have.
+std::vector<api::SlowOst> slow_osts(std::span<const planning::SlowTarget> slow);
 
 // The plan as the store keeps it, without a key. planner: who answered. REQUIRES: the answer has a plan.
 [[nodiscard]] Result<store::Allocation> allocation_of(const api::PlanAnswer& answer, const WantedRows& wanted,
