@@ -17,7 +17,7 @@
 //
 // where S_k is the server's bandwidth where it is known to be less than that of its targets together. Planning minimises the sum
 // of T_p over all phases. Room is a constraint: no target gets more than it can hold. Among placements of equal time the more
-// even one (OSTCost and OSSCost, the largest utilisation over the mean, of targets and servers) is better.
+// even one (OSTCost and OSSCost, the largest utilisation over the mean, of targets and servers) is better (evening.hpp).
 //
 // The seconds of this model are bytes over relative speeds: they compare placements of one problem with each other, and nothing
 // else.
