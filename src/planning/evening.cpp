@@ -14,11 +14,11 @@ namespace iez::planning {
 namespace {
 
 constexpr std::uint64_t kSeed = 22;
-constexpr std::size_t kSample = 64;   // targets that a step looks at
-constexpr std::size_t kNear = 4;      // objects on either side of the best size to come back
-constexpr double kBetter = 1 - 1e-9;  // of a utilisation
-constexpr double kSame = 1 + 1e-9;    // of the time of a phase
-constexpr double kMostOfIt = 0.75;    // of what is above the mean: a step that takes so much is not compared with others
+constexpr std::size_t kSample = 64;  // targets that a step looks at
+constexpr std::size_t kNear = 4;     // objects on either side of the best size to come back
+constexpr double kLeastGain = 1e-4;  // of a utilisation: less is not worth a step
+constexpr double kSame = 1 + 1e-9;   // of the time of a phase
+constexpr double kMostOfIt = 0.75;   // of what is above the mean: a step that takes so much is not compared with others
 constexpr std::uint32_t kNobody = ~std::uint32_t{0};
 
 struct Object {
@@ -85,7 +85,7 @@ class Evening {
       // One that is full of something else cannot be helped.
       const auto fullest =
           std::ranges::max_element(open_, {}, [this](std::uint32_t j) { return objects_[j].empty() ? -1 : utilisation(j); });
-      Step best{.after = utilisation(*fullest) * kBetter};
+      Step best{.after = utilisation(*fullest) * (1 - kLeastGain)};
       find(*fullest, best);
       if (best.to == kNobody) break;
       apply(best);
@@ -94,7 +94,7 @@ class Evening {
     for (const std::uint32_t j : open_) target_limit_ = std::max(target_limit_, utilisation(j));
     while (left_ > 0) {
       const auto fullest = std::ranges::max_element(server_, {}, &Space::utilisation);
-      Step best{.after = fullest->utilisation() * kBetter};
+      Step best{.after = fullest->utilisation() * (1 - kLeastGain)};
       std::vector<std::uint32_t> targets = open_;
       std::erase_if(targets, [&](std::uint32_t j) { return server_of(j) != fullest - server_.begin(); });
       for (const std::uint32_t j : targets) {
@@ -384,10 +384,23 @@ class Evening {
   Rng rng_;
 };
 
+// Files that are next to nothing beside what is there already cannot make it more or less even.
+bool matters(const Problem& problem, const Placement& placement) {
+  std::vector<Bytes> added(problem.table.targets.size());
+  for (const Placed& placed : placement.files) {
+    for (const std::uint32_t target : placement.of(placed)) added[target] += placed.object_bytes;
+  }
+  const double least = placement::balance(problem.table, added).mean_utilisation * kLeastGain;
+  for (std::size_t j = 0; j < added.size(); ++j) {
+    if (static_cast<double>(added[j].count) > least * static_cast<double>(problem.table.targets[j].capacity.count)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 void even_out_space(const Problem& problem, Placement& placement, std::uint64_t effort) {
-  if (problem.phases.size() * problem.table.targets.size() > kMostLoads) return;
+  if (problem.phases.size() * problem.table.targets.size() > kMostLoads || !matters(problem, placement)) return;
   Evening(problem, placement, effort).run();
 }
 

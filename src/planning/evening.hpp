@@ -24,6 +24,8 @@
 // Where there are many targets, each step looks at a sample of them: the emptiest, and some at random, from a fixed seed; and of
 // the objects of a target that could come back, at those whose size is nearest to what would make both equally full.
 //
+// Steps that take less than a ten-thousandth off the fullest are not worth it, nor are files that are less on every target.
+//
 // Complexity: O(files + objects log objects + phases * targets), and `effort` looks. A problem of more than kMostLoads phases
 // times targets stays as it is.
 //

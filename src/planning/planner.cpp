@@ -18,7 +18,7 @@ namespace iez::planning {
 
 namespace {
 
-constexpr std::uint64_t kEveningLooks = 20;  // for each look of the search in a phase
+constexpr std::uint64_t kEveningLooks = 5;  // for each look of the search in a phase
 
 class Planner {
  public:
