@@ -45,10 +45,12 @@ TEST(RemotePlan, ARequestSaysWhatIsPredicted) {
   wanted.always = true;
   wanted.gap_s = 60;
   wanted.idle_s = 5;
+  wanted.ran_s = 7;
   const api::PlanRequest request = request_of(wanted);
   EXPECT_TRUE(request.always);
   EXPECT_EQ(request.gap_s, 60);
   EXPECT_EQ(request.idle_s, 5);
+  EXPECT_EQ(request.ran_s, 7);
   EXPECT_EQ(request.phase_seconds, prediction.phase_seconds);
   ASSERT_EQ(request.files.size(), 4U);
   EXPECT_EQ(request.files[0].name, "/s/a/0");
