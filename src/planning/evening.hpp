@@ -42,7 +42,7 @@ namespace iez::planning {
 // A share of the mean utilisation that is worth something.
 inline constexpr double kMoreEven = 0.005;
 
-inline constexpr std::size_t kMostLoads = std::size_t{1} << 24U;
+inline constexpr std::size_t kMostLoads = std::size_t{1} << 23U;
 
 // REQUIRES: the placement is one of this problem, and has its room.
 void even_out_space(const Problem& problem, Placement& placement, std::uint64_t effort);

@@ -44,13 +44,30 @@ TEST(Evening, AnObjectGoesWhereItDelaysNobody) {
 }
 
 TEST(Evening, TheTimeOfAPhaseComesFirst) {
-  // 0 has 200 MiB more than 2; but every target is needed in each phase.
-  const auto table = machine(1, 2);
-  const std::vector<File> files{file(100, 0), file(100, 0), file(100, 1), file(100, 1), file(30, 2)};
-  const Problem problem = problem_of(table, files, 3);
-  Placement placement = on(files, {0, 1, 0, 1, 0});
+  // Target 0 is fuller by far, but every phase needs both.
+  auto table = machine(1, 2);
+  fill(table, 0, Bytes::mib(100));
+  const std::vector<File> files{file(40, 0), file(40, 0), file(40, 1), file(40, 1)};
+  const Problem problem = problem_of(table, files, 2);
+  Placement placement = on(files, {0, 1, 0, 1});
   even_out_space(problem, placement, kLooks);
-  EXPECT_EQ(placement.targets, (std::vector<std::uint32_t>{0, 1, 0, 1, 0}));
+  EXPECT_EQ(placement.targets, (std::vector<std::uint32_t>{0, 1, 0, 1}));
+}
+
+TEST(Evening, TheTimeOfAServerComesFirst) {
+  // The second server has two targets, but serves no more than the first one does with its only one.
+  auto table = machine(2, 2);
+  table.targets[1].exclusion = placement::Exclusion::inactive;
+  fill(table, 0, Bytes::mib(100));
+  const std::vector<File> files{file(40, 0), file(40, 0)};
+  const Problem problem = problem_of(table, files, 1);
+  Placement placement = on(files, {0, 2});
+  for (placement::Server& server : table.servers) server.bandwidth_known = true;
+  even_out_space(problem, placement, kLooks);
+  EXPECT_EQ(placement.targets, (std::vector<std::uint32_t>{0, 2}));
+  for (placement::Server& server : table.servers) server.bandwidth_known = false;
+  even_out_space(problem, placement, kLooks);
+  EXPECT_EQ(placement.targets, (std::vector<std::uint32_t>{3, 2})) << "were it faster";
 }
 
 TEST(Evening, BundlesOfAPhaseChangePlaces) {
@@ -66,15 +83,18 @@ TEST(Evening, BundlesOfAPhaseChangePlaces) {
 }
 
 TEST(Evening, WhatIsReadTogetherStaysApart) {
-  // 1 could take more, but then the two that are read together would share a target.
-  const auto table = machine(1, 2);
-  std::vector<File> files{file(100, 0), file(100, 1), file(40, 2)};
-  files[0].read_phase = files[1].read_phase = 3;
-  const Problem problem = problem_of(table, files, 4);
-  Placement placement = on(files, {0, 1, 0});
-  even_out_space(problem, placement, kLooks);
-  EXPECT_NE(placement.targets[0], placement.targets[1]);
-  EXPECT_EQ(std::ranges::max(score(problem, placement).added), Bytes::mib(140));
+  // With both files on target 1 the two would be more even, and their own phases as fast; but they are read together.
+  auto table = machine(1, 2);
+  fill(table, 0, Bytes::mib(150));
+  std::vector<File> files{file(100, 0), file(100, 1)};
+  for (const bool read : {true, false}) {
+    for (File& one : files) one.read_phase = read ? 2 : kNoPhase;
+    const Problem problem = problem_of(table, files, 3);
+    Placement placement = on(files, {0, 1});
+    even_out_space(problem, placement, kLooks);
+    EXPECT_EQ(placement.targets[0], read ? 0U : 1U);
+    EXPECT_EQ(placement.targets[1], 1U);
+  }
 }
 
 TEST(Evening, PhasesOfOneFileUseTargetsInTurn) {
