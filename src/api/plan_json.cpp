@@ -300,6 +300,7 @@ std::string to_json(const PlanRequest& request) {
   if (request.ttl_s != 0) json.field("ttl_s", request.ttl_s);
   if (request.gap_s != 0) json.field("gap_s", request.gap_s);
   if (request.idle_s != 0) json.field("idle_s", request.idle_s);
+  if (request.ran_s != 0) json.field("ran_s", request.ran_s);
   if (request.keep_earlier) json.field("keep_earlier", request.keep_earlier);
   if (request.always) json.field("always", request.always);
   json.key("files").begin_array();
@@ -442,6 +443,8 @@ PlanRequest read_plan_request(JsonCursor& json) {
       request.gap_s = seconds(json);
     } else if (key == "idle_s") {
       request.idle_s = seconds(json);
+    } else if (key == "ran_s") {
+      request.ran_s = seconds(json);
     } else if (key == "keep_earlier") {
       request.keep_earlier = json.flag();
     } else if (key == "always") {

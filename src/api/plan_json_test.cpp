@@ -42,6 +42,7 @@ PlanRequest random_request(Rng& rng) {
   }
   request.gap_s = rng.chance(0.5) ? 86'400.5 * rng.unit() : 0;
   request.idle_s = rng.chance(0.5) ? 3600 * rng.unit() : 0;
+  request.ran_s = rng.chance(0.5) ? 3600 * rng.unit() : 0;
   request.always = rng.chance(0.5);
   for (std::uint64_t i = rng.below(4); i > 0; --i) request.phase_seconds.push_back(rng.chance(0.5) ? 100 * rng.unit() : 0);
   for (std::uint64_t i = rng.below(3); i > 0; --i) request.spread.push_back(random_text(rng, 10, true));
@@ -151,6 +152,7 @@ TEST(PlanJson, PhasesHaveBounds) {
   EXPECT_FALSE(slow(all + ",[0,1]"));
   EXPECT_FALSE(parse_plan_request(R"({"application":"a","gap_s":-1})"));
   EXPECT_FALSE(parse_plan_request(R"({"application":"a","idle_s":-1})"));
+  EXPECT_FALSE(parse_plan_request(R"({"application":"a","ran_s":-1})"));
 }
 
 TEST(PlanJson, SmallMessagesComeBackAsTheyWere) {

@@ -69,6 +69,7 @@ struct PlanRequest {
   std::uint64_t ttl_s = 0;    // seconds until the plan expires; 0: by gap_s
   double gap_s = 0;           // seconds between two runs of the application, usually; 0: not known
   double idle_s = 0;          // seconds for which the application has moved no data; 0: its run has just ended
+  double ran_s = 0;           // seconds that its last run took, until idle_s ago; 0: not known
   bool keep_earlier = false;  // else earlier plans of this user, application and file system are taken back by this one
   bool always = false;        // plan though Lustre's default is predicted to be as good
   std::vector<FileRequest> files;

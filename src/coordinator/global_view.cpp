@@ -8,6 +8,7 @@
 #include "base/text.hpp"
 #include "coordinator/mend.hpp"
 #include "coordinator/planned_rows.hpp"
+#include "coordinator/together.hpp"
 #include "placement/stripe_size.hpp"
 #include "planning/rows.hpp"
 #include "planning/target_speeds.hpp"
@@ -161,6 +162,10 @@ Result<StoredPlan> GlobalView::plan(const api::PlanRequest& request, std::string
   out.policy = kPolicy;
   out.database = request.database;
   out.made_ns = now_ns;
+  if (request.ran_s > 0) {
+    out.ended_ns = now_ns - nanoseconds(request.idle_s);
+    out.began_ns = out.ended_ns - nanoseconds(request.ran_s);
+  }
   std::vector<double> load = load_since(known, now_ns - nanoseconds(request.idle_s), now_ns);
   const auto moving = std::ranges::count_if(load, [](double rate) { return rate > 0; });
   const double rate = std::accumulate(load.begin(), load.end(), 0.0);
@@ -245,6 +250,8 @@ void GlobalView::put(std::uint64_t id, PlanPointer plan) {
     group->second.erase(id);
     if (group->second.empty()) by_application_.erase(group);
     by_expiry_.erase({before.expires_ns, id});
+    by_run_.erase({before.ended_ns, id});
+    came_.erase(id);
     plans_.erase(old);
   }
   if (!plan) return;
@@ -256,6 +263,10 @@ void GlobalView::put(std::uint64_t id, PlanPointer plan) {
   if (counted.eighths > 0) by_fading_.emplace(counted.until_ns, id);
   by_application_[key_of(plan->user, plan->application, plan->file_system)].insert(id);
   by_expiry_.emplace(plan->expires_ns, id);
+  if (plan->began_ns < plan->ended_ns) {
+    by_run_.emplace(plan->ended_ns, id);
+    if (plan->revision == 1) came_.insert(id);
+  }
   plans_.emplace(id, std::move(plan));
 }
 
@@ -356,6 +367,56 @@ std::vector<PlanChange> GlobalView::mend(std::size_t most) {
       if (next) changes.push_back({plan, std::move(next)});
     }
   }
+  return changes;
+}
+
+// The plan, and others of its file system that may be planned together with it; alone: there are none.
+std::vector<PlanPointer> GlobalView::side_by_side(const PlanPointer& plan) const {
+  constexpr std::size_t kLooks = 256;
+  std::vector<PlanPointer> group{plan};
+  if (plan->layouts.size() > kFilesTogether || !is_of_one_phase(*plan)) return group;
+  std::size_t files = plan->layouts.size();
+  std::size_t looks = 0;
+  // Whatever ended before this one began ran before it.
+  for (auto at = by_run_.upper_bound({plan->began_ns, ~std::uint64_t{0}}); at != by_run_.end(); ++at) {
+    if (group.size() > kPartners || ++looks > kLooks) break;
+    const PlanPointer& other = plans_.at(at->second);
+    if (other == plan || other->file_system != plan->file_system || !ran_side_by_side(*plan, *other)) continue;
+    if (files + other->layouts.size() > kFilesTogether || !is_of_one_phase(*other)) continue;
+    files += other->layouts.size();
+    group.push_back(other);
+  }
+  return group;
+}
+
+std::vector<PlanChange> GlobalView::plan_together() {
+  std::vector<PlanChange> changes;
+  std::set<std::uint64_t> later = std::exchange(came_, {});
+  for (std::size_t looks = 0; looks < kSeeds && !later.empty(); ++looks) {
+    const std::vector<PlanPointer> group = side_by_side(plans_.at(*later.begin()));
+    later.erase(later.begin());
+    const auto found = file_systems_.find(group.front()->file_system);
+    if (group.size() < 2 || found == file_systems_.end()) continue;
+    FileSystem& known = found->second;
+    const Sums& sums = sums_[found->first];
+    std::vector<api::FreedBytes> freed;
+    for (const PlanPointer& plan : group) {
+      put(plan->id, nullptr);
+      freed.insert(freed.end(), plan->freed.begin(), plan->freed.end());
+    }
+    free_for(known, sums, freed);
+    const auto next = planned_together(group, known.table, {.effort = effort_});
+    for (const api::FreedBytes& row : freed) refresh(known, sums, row.ost);
+    const bool better = next && *next;
+    for (std::size_t i = 0; i < group.size(); ++i) {
+      const std::uint64_t id = group[i]->id;
+      put(id, better ? std::make_shared<const StoredPlan>((**next)[i]) : group[i]);
+      if (!better) continue;
+      changes.push_back({group[i], find(id)});
+      later.erase(id);
+    }
+  }
+  came_ = std::move(later);  // and not those that were put back
   return changes;
 }
 

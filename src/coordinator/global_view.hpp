@@ -15,6 +15,9 @@
 // Targets of which telemetry is old are planned around. When a target takes no objects any more, or has less room than is
 // reserved there, mend() plans the files that it was to get anew: those of the newest plans move first.
 //
+// Plans come one after the other, and each is made for the time of its own files. Where the last runs of several applications
+// overlapped, plan_together() plans them anew as one (together.hpp).
+//
 // No input or output, no clock: times come as arguments. Thread safety: none.
 #pragma once
 
@@ -94,6 +97,14 @@ class GlobalView {
   // Plans that were mended, in place already; the caller makes it last, or puts them back. At most so many.
   std::vector<PlanChange> mend(std::size_t most);
 
+  // Plans that came since the last call, each with those of applications that ran at the same time: those that are the better for
+  // it, in place already, as with mend(). Looks at kSeeds plans that came, the others have their turn in the next call; a plan is
+  // planned together with at most kPartners, at most kFilesTogether files in all.
+  static constexpr std::size_t kSeeds = 16;
+  static constexpr std::size_t kPartners = 7;
+  static constexpr std::size_t kFilesTogether = 10'000;
+  std::vector<PlanChange> plan_together();
+
   [[nodiscard]] Result<std::vector<api::OstWeight>> weights(const std::string& file_system) const;
 
   Bytes reserved(const std::string& file_system, OstIndex ost) const;
@@ -126,6 +137,7 @@ class GlobalView {
   bool overfull(const FileSystem& known, const Sums& sums, std::uint32_t ost) const;
   std::vector<bool> misplaced(const FileSystem& known, const Sums& sums, const StoredPlan& plan) const;
   PlanPointer mended(FileSystem& known, const StoredPlan& plan, std::vector<bool> affected);
+  std::vector<PlanPointer> side_by_side(const PlanPointer& plan) const;
   // Bytes per second on each target that were measured wholly after the time; empty: none.
   static std::vector<double> load_since(const FileSystem& known, std::int64_t since_ns, std::int64_t now_ns);
 
@@ -135,6 +147,8 @@ class GlobalView {
   std::unordered_map<std::uint64_t, PlanPointer> plans_;
   std::map<std::string, std::set<std::uint64_t>, std::less<>> by_application_;  // user, application and file system
   std::set<std::pair<std::int64_t, std::uint64_t>> by_expiry_;
+  std::set<std::pair<std::int64_t, std::uint64_t>> by_run_;     // when the last run ended, where that is known, and the id
+  std::set<std::uint64_t> came_;                                // not looked at by plan_together()
   std::set<std::pair<std::int64_t, std::uint64_t>> by_fading_;  // when the plan counts less, and its id
   struct Counted {
     std::uint32_t eighths = 8;

@@ -486,6 +486,10 @@ void Service::tick() {
     changes.push_back({.id = mended.after->id, .plan_before = mended.before, .plan_after = mended.after});
   }
   const std::size_t mended = changes.size() - expired;
+  for (PlanChange& moved : view_->plan_together()) {
+    log_.info("plan made together with others", {{"plan", id_text(moved.after->id)}, {"application", moved.after->application}});
+    changes.push_back({.id = moved.after->id, .plan_before = moved.before, .plan_after = moved.after});
+  }
   if (changes.empty()) {
     lock.unlock();
   } else if (!commit(lock, std::move(changes))) {

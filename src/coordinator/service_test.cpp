@@ -97,6 +97,22 @@ TEST_F(ServiceTest, ANewPlanTakesBackTheOldOne) {
   EXPECT_EQ(service_->state().files, 5U);
 }
 
+// Small objects of the one, then large ones of the other: made anew as one, and so they are on the disk.
+TEST_F(ServiceTest, ApplicationsThatRanSideBySideArePlannedTogether) {
+  const auto ask = [&](const Identity& who, api::PlanRequest request) {
+    request.ran_s = 600;
+    return plan(who, request)->answer.value();
+  };
+  const api::PlanAnswer small = ask(ann_, make_request("small", 16, 33U << 18U, 8));
+  const api::PlanAnswer large = ask(bob_, make_request("large", 16, 32U << 20U, 4));
+  eventually([&] { return service_->find(bob_, large.plan)->answer->revision == 2; });
+  const api::PlanAnswer anew = service_->find(ann_, small.plan)->answer.value();
+  EXPECT_EQ(anew.revision, 2U);
+  EXPECT_EQ(anew.files.size(), small.files.size());
+  start();
+  EXPECT_EQ(*service_->find(ann_, small.plan)->answer, anew);
+}
+
 api::PlanRequest as_good_as_default(const std::string& application) {
   api::PlanRequest request = make_request(application, 15, 1U << 20U, 1);
   request.always = false;

@@ -13,8 +13,8 @@ namespace iez::coordinator {
 namespace {
 
 // 1: without a database, and without expected sizes. 2: without phases, a verdict and a gain; with a flag of each layout, since
-// one target could have several objects of a file.
-constexpr std::uint64_t kVersion = 3;
+// one target could have several objects of a file. 3: without the times of the last run.
+constexpr std::uint64_t kVersion = 4;
 constexpr std::uint64_t kOldest = 1;
 
 class Writer {
@@ -149,6 +149,8 @@ std::vector<std::byte> encode(const StoredPlan& plan) {
   out.number(plan.revision);
   out.number(static_cast<std::uint64_t>(plan.made_ns));
   out.number(static_cast<std::uint64_t>(plan.expires_ns));
+  out.number(static_cast<std::uint64_t>(plan.began_ns));
+  out.number(static_cast<std::uint64_t>(plan.ended_ns));
   out.number(plan.weights ? 1 : 0);
   for (const double cost : {plan.before.ost, plan.before.oss, plan.after.ost, plan.after.oss}) out.real(cost);
   for (const auto* const texts : {&plan.reasons, &plan.pools, &plan.notes}) {
@@ -201,6 +203,10 @@ Result<StoredPlan> decode(std::span<const std::byte> bytes) {
   plan.revision = in.number();
   plan.made_ns = static_cast<std::int64_t>(in.number());
   plan.expires_ns = static_cast<std::int64_t>(in.number());
+  if (version >= 4) {
+    plan.began_ns = static_cast<std::int64_t>(in.number());
+    plan.ended_ns = static_cast<std::int64_t>(in.number());
+  }
   plan.weights = in.number(1) == 1;
   for (double* const cost : {&plan.before.ost, &plan.before.oss, &plan.after.ost, &plan.after.oss}) *cost = in.real();
   for (auto* const texts : {&plan.reasons, &plan.pools, &plan.notes}) {

@@ -55,6 +55,8 @@ struct StoredPlan {
   std::uint64_t revision = 1;
   std::int64_t made_ns = 0;
   std::int64_t expires_ns = 0;
+  std::int64_t began_ns = 0;  // of the last run of its application, as far as it is known
+  std::int64_t ended_ns = 0;
   bool weights = false;  // wanted for files that are not planned
   std::vector<StoredEntry> entries;
   std::vector<StoredLayout> layouts;

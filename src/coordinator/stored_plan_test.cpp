@@ -14,6 +14,7 @@ StoredPlan sample() {
   request.files[1].name += "{rank}";
   request.files[1].files = 4;
   request.freed = {{1, 1000}};
+  request.ran_s = 2e-9;
   request.files[2].phase = 4'000'000'000;
   request.files[3].read_phase = 0;
   request.files[4].read_phase = api::kMaxPhase;
@@ -30,6 +31,7 @@ TEST(StoredPlan, ComesBackAsItWas) {
   EXPECT_FALSE(plan.verdict.empty());
   EXPECT_GT(plan.gain, 0);
   EXPECT_EQ(plan.expires_ns, 11);
+  EXPECT_EQ(std::pair(plan.began_ns, plan.ended_ns), std::pair(std::int64_t{3}, std::int64_t{5}));
 }
 
 // As 0.1 wrote it: one file of 3 stripes on OSTs 1, 2, 4, in no phase, with a flag of overstriping.
@@ -55,6 +57,17 @@ TEST(StoredPlan, OlderPlansAreOfOnePhase) {
   EXPECT_EQ(old->layouts[0].stripe_size, 65536U);
   EXPECT_EQ(old->osts, (std::vector<std::uint32_t>{1, 2, 4}));
   EXPECT_EQ(decode(encode(*old)).value(), *old);
+  // With a verdict, a gain of 1 and phases, and without the times of the last run.
+  const auto third = decode(bytes({3,   7,   1,   'u', 1,   'a', 1,   'l', 1,  'b', 0, 1, 'v',   // to the verdict
+                                   128, 128, 128, 128, 128, 128, 128, 248, 63, 3,   5, 9, 0,     // gain, to weights
+                                   0,   0,   0,   0,   1,   1,   'r', 1,   0,  0,   0,           // costs and texts
+                                   1,   1,   0,   2,   0,                                        // one entry
+                                   1,   100, 90,  40,  128, 128, 4,   0,   0,  3,   1, 2, 4}));  // its layout
+  ASSERT_TRUE(third) << third.error().message;
+  EXPECT_EQ(third->gain, 1);
+  EXPECT_EQ(third->entries.at(0).phase, 2U);
+  EXPECT_EQ(third->began_ns, third->ended_ns);
+  EXPECT_EQ(decode(encode(*third)).value(), *third);
 }
 
 TEST(StoredPlan, DamageIsNoticedOrHarmless) {

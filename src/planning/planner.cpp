@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "planning/evening.hpp"
 #include "planning/exchange_search.hpp"
 #include "planning/phase_bound.hpp"
 #include "planning/phase_solver.hpp"
@@ -16,6 +17,8 @@
 namespace iez::planning {
 
 namespace {
+
+constexpr std::uint64_t kEveningLooks = 5;  // for each look of the search in a phase
 
 class Planner {
  public:
@@ -352,6 +355,7 @@ Result<Plan> make_plan(const Problem& problem, const PlanOptions& options) {
     return plan;
   }
   plan.placement = planner.take();
+  even_out_space(problem, plan.placement, options.effort * kEveningLooks);
   plan.verdict = Verdict::faster;
   if (!options.compare) {
     plan.score = score(problem, plan.placement);

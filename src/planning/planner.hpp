@@ -3,7 +3,8 @@
 // make_plan() solves the problem of problem.hpp phase by phase, those with the most bytes first (phase_solver.hpp). A file that
 // belongs to two phases is placed with the one in which it is written, among equals where the other has least; then objects of
 // both change places as far as the sum of all phases gets smaller. Stripe counts that are open are chosen first
-// (stripe_choice.hpp). What comes out is compared with Lustre's own placement, simulated from the same targets
+// (stripe_choice.hpp). When the times of all phases are settled, targets and servers are filled more evenly as far as no phase
+// gets slower (evening.hpp). What comes out is compared with Lustre's own placement, simulated from the same targets
 // (lustre_default.hpp), and is a plan only if it is
 //   faster     by at least kFaster, or
 //   more even  as fast, and its OSTCost or OSSCost better by at least kMoreEven, and neither worse.
@@ -23,13 +24,13 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "planning/evening.hpp"
 #include "planning/lustre_default.hpp"
 #include "planning/problem.hpp"
 
 namespace iez::planning {
 
 inline constexpr double kFaster = 0.02;
-inline constexpr double kMoreEven = 0.005;
 
 // Files that hold less are not worth a round trip: Lustre places them.
 inline constexpr Bytes kLeastFile = Bytes::mib(1);

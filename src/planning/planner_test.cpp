@@ -195,6 +195,17 @@ TEST(Planner, FilesThatAreReadTogetherAreSpreadThoughWrittenOneByOne) {
 }
 
 // Each phase alone could put its large files anywhere: what is read together later decides where.
+TEST(Planner, AFileThatIsReadWhereItIsWrittenIsThereOnce) {
+  const placement::TargetTable table = machine(1, 3);
+  std::vector<File> files(3, file(64, 0));
+  for (File& one : files) one.read_phase = 0;
+  const Problem problem{.table = table, .files = files, .phases = {Phase{}}, .speed = {}, .load = {}};
+  const Plan plan = make_plan(problem, {.compare = false}).value();
+  expect_sound(problem, plan.placement);
+  EXPECT_EQ(plan.placement.targets.size(), 3U);
+  EXPECT_EQ(plan.score.seconds, static_cast<double>(Bytes::mib(64).count));
+}
+
 TEST(Planner, ReadingTogetherIsEvenedOutAsFarAsWritingGetsNoSlower) {
   const auto table = machine(2, 4);
   Rng rng(3);

@@ -17,7 +17,7 @@
 //
 // where S_k is the server's bandwidth where it is known to be less than that of its targets together. Planning minimises the sum
 // of T_p over all phases. Room is a constraint: no target gets more than it can hold. Among placements of equal time the more
-// even one (OSTCost and OSSCost, the largest utilisation over the mean, of targets and servers) is better.
+// even one (OSTCost and OSSCost, the largest utilisation over the mean, of targets and servers) is better (evening.hpp).
 //
 // The seconds of this model are bytes over relative speeds: they compare placements of one problem with each other, and nothing
 // else.
@@ -93,7 +93,8 @@ struct Score {
 // The files that a placement leaves to Lustre count for nothing. REQUIRES: the placement is one of this problem.
 Score score(const Problem& problem, const Placement& placement);
 
-// Files of each phase: those written in it, then those read in it.
+// Files of each phase: those written in it, then those read in it. A file that is read in the phase in which it is written is
+// there once.
 class PhaseFiles {
  public:
   explicit PhaseFiles(const Problem& problem);

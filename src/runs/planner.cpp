@@ -125,12 +125,14 @@ Result<PlanOutcome> plan_here(const PlanQuestion& question, const Choice& choice
 struct Habit {
   double gap_s = 0;
   double idle_s = 0;  // since the last run ended; 0: it has just ended
+  double ran_s = 0;   // that the last run took
 };
 
 Habit habit_of(const PlanQuestion& question) {
   const auto runs = question.store.runs(question.application.id, kGaps + 1);
   if (!runs || runs->empty()) return {};
   Habit habit{.gap_s = usual_gap_s(*runs)};
+  habit.ran_s = std::max(0.0, static_cast<double>(runs->front().ended_ns - runs->front().started_ns) * kNanosecond);
   const std::int64_t now = question.clock.wall().time_since_epoch().count();
   if (question.files.empty()) habit.idle_s = std::max(0.0, static_cast<double>(now - runs->front().ended_ns) * kNanosecond);
   return habit;
@@ -197,7 +199,8 @@ Result<PlanOutcome> make_plan(const PlanQuestion& question) {
                                                 .slow = slow_osts(slow),
                                                 .always = question.settings.place.always,
                                                 .gap_s = habit.gap_s,
-                                                .idle_s = habit.idle_s},
+                                                .idle_s = habit.idle_s,
+                                                .ran_s = habit.ran_s},
                                      .clock = question.clock});
     if (answered) return answered;
     question.notes.push_back(fmt::format("planned on this node: {}", answered.error().message));

@@ -72,6 +72,7 @@ api::PlanRequest request_of(const WantedRows& wanted) {
   request.always = wanted.always;
   request.gap_s = wanted.gap_s;
   request.idle_s = wanted.idle_s;
+  request.ran_s = wanted.ran_s;
   const auto& seconds = wanted.prediction.phase_seconds;
   request.phase_seconds.assign(seconds.begin(),
                                seconds.begin() + static_cast<std::ptrdiff_t>(std::min(seconds.size(), api::kMaxPhaseSeconds)));

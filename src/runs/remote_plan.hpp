@@ -32,6 +32,7 @@ struct WantedRows {
   bool always = false;                  // plan though Lustre's default is as good
   double gap_s = 0;                     // between two runs, usually; 0: not known
   double idle_s = 0;                    // since the run ended
+  double ran_s = 0;                     // that it took; 0: not known
 };
 
 struct RemoteQuestion {

@@ -47,11 +47,13 @@ TEST(RemotePlan, ARequestSaysWhatIsPredicted) {
   wanted.idle_s = 5;
   wanted.slow =
       slow_osts(std::vector<planning::SlowTarget>{{.ost = {3}, .speed = 0.25}, {.ost = {4}, .speed = 0.5, .tried = true}});
+  wanted.ran_s = 7;
   const api::PlanRequest request = request_of(wanted);
   EXPECT_TRUE(request.always);
   EXPECT_EQ(request.gap_s, 60);
   EXPECT_EQ(request.idle_s, 5);
   EXPECT_EQ(request.slow, (std::vector<api::SlowOst>{{.ost = 3, .speed = 0.25}})) << "OST 4 is tried again";
+  EXPECT_EQ(request.ran_s, 7);
   EXPECT_EQ(request.phase_seconds, prediction.phase_seconds);
   ASSERT_EQ(request.files.size(), 4U);
   EXPECT_EQ(request.files[0].name, "/s/a/0");
