@@ -43,7 +43,7 @@ TEST(Together, RunsThatOverlappedForHalfOfTheShorterOneRanSideBySide) {
   EXPECT_TRUE(ran_side_by_side(ran(0, 100), ran(90, 110)));
   EXPECT_TRUE(ran_side_by_side(ran(90, 110), ran(0, 100)));
   EXPECT_TRUE(ran_side_by_side(ran(0, 100), ran(40, 50)));
-  EXPECT_FALSE(ran_side_by_side(ran(0, 100), ran(91, 110))) << "the one began when the other was about to end";
+  EXPECT_FALSE(ran_side_by_side(ran(0, 100), ran(92, 110))) << "the one began when the other was about to end";
   EXPECT_FALSE(ran_side_by_side(ran(0, 100), ran(200, 300)));
   EXPECT_FALSE(ran_side_by_side(ran(0, 100), ran(0, 0))) << "not known";
 }
