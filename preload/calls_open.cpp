@@ -138,7 +138,7 @@ IEZ_INTERPOSE(int, openat2, (int dirfd, const char* path, void* how, std::size_t
     return next.openat2.exists() ? next.openat2(dirfd, path, how, size)
                                  : static_cast<int>(::syscall(SYS_openat2, dirfd, path, how, size));
   };
-  if (idle() || how == nullptr || size < sizeof(OpenHow)) return open_plainly();
+  if (idle() || size < sizeof(OpenHow) || !ReadableMemory().has(how, sizeof(OpenHow))) return open_plainly();
   OpenHow asked;
   std::memcpy(&asked, how, sizeof(asked));
   const auto flags = static_cast<int>(asked.flags);

@@ -5,6 +5,7 @@
 #include <sys/vfs.h>
 #include <sys/xattr.h>
 
+#include <climits>
 #include <cstring>
 
 #include "file_records.hpp"
@@ -289,7 +290,7 @@ bool open_plan_file() { return open_at_high_number(); }
 
 bool open_placed(int dirfd, const char* path, int flags, mode_t mode, PlacedOpen& placed) {
   if ((flags & O_CREAT) == 0 || (flags & (O_DIRECTORY | O_PATH)) != 0 || path == nullptr) return false;
-  if (!is_readable(path)) return false;  // the kernel's EFAULT
+  if (!ReadableMemory().has_text(path, PATH_MAX)) return false;  // the kernel's EFAULT, or ENAMETOOLONG
   // As at the beginning of a plain open(). Inside, a cancelled thread would leave a block of Scratch and a half-made file.
   ::pthread_testcancel();
   int state = 0;

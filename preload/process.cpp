@@ -89,13 +89,24 @@ const char* preload_of(char* const* variables) {
   return "";
 }
 
+constexpr std::size_t kLongestVariable = 128UL << 10U;  // that the kernel takes
+
+// The variables and what they point to, as far as the kernel would read them: it says what is wrong with others.
+bool is_environment(char* const* variables) {
+  ReadableMemory list;
+  ReadableMemory texts;
+  for (;; ++variables) {
+    if (!list.has(static_cast<const void*>(variables), sizeof(char*))) return false;
+    if (*variables == nullptr) return true;
+    if (!texts.has_text(*variables, kLongestVariable)) return false;
+  }
+}
+
 // Bytes that a copy of an environment takes in which the library is found again. 0: the environment is good as it is, or too
 // large to be copied, or no environment at all: then the kernel says so.
 std::size_t copy_size(char* const* variables) {
-  if ((!active.tracing && !active.placing) || settings.preload[0] == '\0' || variables == nullptr ||
-      !is_readable(static_cast<const void*>(variables)) || is_complete(variables)) {
+  if ((!active.tracing && !active.placing) || settings.preload[0] == '\0' || !is_environment(variables) || is_complete(variables))
     return 0;
-  }
   std::size_t count = 0;
   while (variables[count] != nullptr) ++count;
   const std::size_t preload = std::strlen(settings.preload) + 1 + std::strlen(preload_of(variables)) + 1;

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace iez::preload {
 
@@ -47,14 +48,56 @@ inline ssize_t sys_getcwd(char* to, std::size_t size) {
   return got > 0 ? got - 1 : -1;
 }
 
-// Whether memory of the program can be read without a fault, at this word. errno is kept. The kernel reads a set of signals
-// before it finds that there is no such way to change the mask.
-inline bool is_readable(const void* at) {
-  const ErrnoGuard keep;
-  constexpr long kNoWay = -1;
-  const std::uintptr_t word = reinterpret_cast<std::uintptr_t>(at) & ~std::uintptr_t{7};
-  return ::syscall(SYS_rt_sigprocmask, kNoWay, word, nullptr, 8L) == 0 || errno != EFAULT;
-}
+// Memory of the program that a call of its own was to hand to the kernel: what cannot be read must give EFAULT there, and no
+// signal here. One system call a page that is entered (0.15 us; a name is nearly always within one), and none where the page is
+// the one that was asked for last. Where the call is forbidden, nothing counts as readable, and the program's own call is made as
+// it is. errno is kept.
+class ReadableMemory {
+ public:
+  // The word of 8 bytes around it.
+  bool has(const void* at) {
+    const std::uintptr_t page = reinterpret_cast<std::uintptr_t>(at) / kPage;
+    if (page == 0) return false;  // there lies the null pointer, which the call takes for no set at all
+    if (page == known_) return true;
+    if (!kernel_reads(reinterpret_cast<std::uintptr_t>(at) & ~std::uintptr_t{7})) return false;
+    known_ = page;
+    return true;
+  }
+
+  bool has(const void* at, std::size_t size) {
+    const char* const bytes = static_cast<const char*>(at);
+    for (std::size_t done = 0; done < size; done += left_in_page(bytes + done)) {
+      if (!has(static_cast<const void*>(bytes + done))) return false;
+    }
+    return true;
+  }
+
+  // A text that ends within `most` bytes.
+  bool has_text(const char* text, std::size_t most) {
+    for (std::size_t done = 0; done < most;) {
+      if (!has(static_cast<const void*>(text + done))) return false;
+      const std::size_t left = left_in_page(text + done);
+      const std::size_t here = left < most - done ? left : most - done;
+      if (std::memchr(text + done, '\0', here) != nullptr) return true;
+      done += here;
+    }
+    return false;
+  }
+
+ private:
+  static constexpr std::uintptr_t kPage = 4096;  // rules of larger pages hold for each of these
+
+  static std::size_t left_in_page(const char* at) { return kPage - reinterpret_cast<std::uintptr_t>(at) % kPage; }
+
+  // The kernel reads the set of signals before it finds that there is no such way to change the mask.
+  static bool kernel_reads(std::uintptr_t word) {
+    const ErrnoGuard keep;
+    constexpr long kNoWay = -1;
+    return ::syscall(SYS_rt_sigprocmask, kNoWay, word, nullptr, 8L) != 0 && errno == EINVAL;
+  }
+
+  std::uintptr_t known_ = 0;  // 0: none
+};
 
 inline std::int64_t clock_ns(clockid_t clock) {
   timespec now{};

@@ -133,6 +133,9 @@ class Behaviour(Case):
         self.both("errors")
         self.assertEqual(self.rows()["a"]["renamed"], str(self.work / "b"))
 
+    def test_bad_names(self):
+        self.both("bad_names")
+
     def test_close_all(self):
         self.both("close_all")
         self.assertEqual(self.written(), {"one": 4096, "two": 8192, "three": 0})
@@ -611,13 +614,22 @@ class Placing(Case):
         self.assertEqual((placed.returncode, placed.stdout, placed.stderr), (plain.returncode, plain.stdout, plain.stderr))
         self.assertEqual(self.osts("three"), [4])
 
-    def test_equal_errors(self):
-        self.compile(*(f"{self.mount}/x/{name},1M,,1" for name in ("a", "b", "f", "missing/x")))
+    def equal(self, case):
         for name in "xy":
             (self.mount / name).mkdir()
-        plain = self.run_plain(BEHAVIOUR, "errors", self.mount / "y", stdin=subprocess.DEVNULL)
-        placed = self.run_with(BEHAVIOUR, "errors", self.mount / "x", variables={"IEZ_PLAN": str(self.plan)}, stdin=subprocess.DEVNULL)
+        plain = self.run_plain(BEHAVIOUR, case, self.mount / "y", stdin=subprocess.DEVNULL)
+        placed = self.run_with(BEHAVIOUR, case, self.mount / "x", variables={"IEZ_PLAN": str(self.plan)}, stdin=subprocess.DEVNULL)
+        self.assertEqual((plain.returncode, plain.stderr), (0, b""))
         self.assertEqual((placed.returncode, placed.stdout, placed.stderr), (plain.returncode, plain.stdout, plain.stderr))
+
+    def test_equal_errors(self):
+        self.compile(*(f"{self.mount}/x/{name},1M,,1" for name in ("a", "b", "f", "missing/x")))
+        self.equal("errors")
+
+    def test_equal_errors_of_bad_names(self):
+        self.compile(*(f"{self.mount}/x/{name},1M,,3" for name in ("short", "xx", "cross")))
+        self.equal("bad_names")
+        self.assertEqual([self.osts(f"x/{name}") for name in ("short", "xx", "cross")], [[3]] * 3)
 
     def test_bad_plans(self):
         self.compile(f"{self.mount}/a,1M,,4")

@@ -2,6 +2,7 @@
 // Programs that other preload libraries are known to break. Each says on stdout what it found, the same with a library and without.
 #define _GNU_SOURCE
 #include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -46,10 +48,11 @@ static void put(int fd) { CHECK(write(fd, bytes, sizeof bytes) == sizeof bytes);
     const long long status = (long long)(call);                          \
     printf("%s: %lld %d\n", #call, status < 0 ? -1 : status, errno);     \
   } while (0)
-#define SAY_NULL(call)                                                      \
-  do {                                                                      \
-    errno = 4711;                                                           \
-    printf("%s: %s %d\n", #call, (call) == NULL ? "null" : "there", errno); \
+#define SAY_NULL(call)                                                \
+  do {                                                                \
+    errno = 4711;                                                     \
+    const void* const found = (call);                                 \
+    printf("%s: %s %d\n", #call, found ? "there" : "null", errno);    \
   } while (0)
 
 static volatile long bad_address = 1;
@@ -137,6 +140,58 @@ static void errors(void) {
   SAY(close(3));
   SAY(close(3));
   SAY(umask(022));
+}
+
+// Names that cannot be read, or do not end: the kernel says so, and nobody else looks at them first.
+static void bad_names(void) {
+  const long page = 4096;
+  char* const pages = mmap(NULL, 3 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  CHECK(pages != MAP_FAILED && mprotect(pages + 2 * page, page, PROT_NONE) == 0);
+  char* const end = pages + 2 * page;
+  const int file = open("short", O_RDWR | O_CREAT | O_TRUNC, 0600);
+  char* const cut = mmap(NULL, page, PROT_READ, MAP_PRIVATE, file, 0);  // a file without bytes: SIGBUS
+  CHECK(file >= 0 && cut != MAP_FAILED);
+  memset(pages, 'x', 2 * page);
+  const char* const names[] = {(char*)bad_address, (char*)(7 * bad_address), (char*)(8 * bad_address), (char*)-bad_address,
+                               (char*)(1UL << 63U), end, end - 1, end - 5, pages, pages + 10, end - 255, cut, NULL};
+  const size_t count = sizeof names / sizeof *names;
+  static const int flags[] = {O_RDONLY, O_WRONLY | O_CREAT, O_RDWR | O_CREAT | O_TRUNC, O_WRONLY | O_CREAT | O_EXCL};
+  for (size_t i = 0; i < count; ++i) {
+    const char* const name = names[i];
+    for (size_t j = 0; j < sizeof flags / sizeof *flags; ++j) {
+      SAY(open(name, flags[j], 0600));
+      SAY(openat(AT_FDCWD, name, flags[j], 0600));
+    }
+    SAY(creat(name, 0600));
+    SAY_NULL(fopen(name, "r"));
+    SAY_NULL(fopen(name, "w"));
+    SAY(rename(name, "x"));
+    SAY(rename("short", name));
+    SAY(linkat(AT_FDCWD, name, AT_FDCWD, "x", 0));
+    SAY(linkat(AT_FDCWD, "short", AT_FDCWD, name, 0));
+    SAY(unlink(name));
+    SAY(unlinkat(AT_FDCWD, name, 0));
+    SAY(remove(name));
+    SAY(setxattr(name, "lustre.lov", bytes, 32, 0));
+    SAY(setxattr("short", name, bytes, 32, 0));
+    SAY(lsetxattr("short", name, bytes, 32, 0));
+    int (*open_how)(int, const char*, const void*, size_t) = (void*)dlsym(RTLD_DEFAULT, "openat2");
+    SAY(open_how != NULL ? open_how(AT_FDCWD, "short", name, 24) : syscall(SYS_openat2, AT_FDCWD, "short", name, 24));
+    char* const none[] = {NULL};
+    char* const variables[] = {(char*)name, NULL};
+    if (i + 1 == count) break;  // no environment at all is a good one
+    pid_t child;
+    SAY(execve("/bin/true", none, (char* const*)name));
+    SAY(execve("/bin/true", none, variables));
+    SAY(posix_spawn(&child, "/bin/true", NULL, NULL, none, variables));
+  }
+  // One that ends with its mapping, and one that enters the last page of it.
+  end[-1] = '\0';
+  SAY(close(open(end - 3, O_WRONLY | O_CREAT, 0600)));
+  strcpy(end - page - 3, "cross");
+  SAY(close(open(end - page - 3, O_WRONLY | O_CREAT, 0600)));
+  SAY(access("xx", F_OK));
+  SAY(access("cross", F_OK));
 }
 
 static void close_all(void) {
@@ -431,7 +486,7 @@ static const struct {
   const char* name;
   void (*run)(void);
 } cases[] = {
-    {"errors", errors}, {"close_all", close_all}, {"threads", threads}, {"small_stack", small_stack}, {"cancel", cancel},
+    {"errors", errors}, {"bad_names", bad_names}, {"close_all", close_all}, {"threads", threads}, {"small_stack", small_stack}, {"cancel", cancel},
     {"signals", signals}, {"fault", fault}, {"killed", killed}, {"aborted", aborted}, {"forks", forks}, {"vforks", vforks},
     {"exec_fails", exec_fails}, {"exec_bare", exec_bare}, {"many", many}, {"many_open", many_open}, {"names", names},
 };
