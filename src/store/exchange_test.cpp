@@ -87,7 +87,7 @@ TEST_P(ExchangeTest, ACutOrWrongExportChangesNothing) {
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message, HasSubstr("file: field name: expected a text"));
   EXPECT_FALSE(import(**other, ""));
-  EXPECT_FALSE(import(**other, "{\"iez_store\":{\"version\":4}}\n{\"end\":{\"lines\":1}}\n"));
+  EXPECT_FALSE(import(**other, "{\"iez_store\":{\"version\":5}}\n{\"end\":{\"lines\":1}}\n"));
   EXPECT_FALSE(import(**other, text + text));
   EXPECT_EQ((*other)->applications()->size(), 0U);
   EXPECT_EQ((*other)->check().value(), std::vector<std::string>());
