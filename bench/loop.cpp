@@ -1,9 +1,13 @@
 #include "loop.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <iterator>
 #include <limits>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -124,41 +128,8 @@ Gains gains_of(const json& cases) {
   return gains;
 }
 
-// What the parts of the loop cost, and when iez steps back, each measured by itself.
-Result<void> add_costs(const Settings& settings, std::vector<Figure>& figures) {
-  for (const auto measure : {measure_creates, measure_run, measure_agent}) {
-    IEZ_TRY(std::vector<Figure> more, measure(settings));
-    for (Figure& figure : more) figures.push_back(std::move(figure));
-  }
-  for (const auto measure : {measure_guard, measure_plans, measure_coordinator_memory}) {
-    IEZ_TRY(figures.emplace_back(), measure(settings));
-  }
-  return {};
-}
-
-constexpr std::string_view kCreates = "creates";
-constexpr std::string_view kGuard = "guard";
-
-// Cases by name, and the two measures that are no case.
-Result<std::vector<Figure>> measure_named(const Settings& settings) {
-  Settings cases = settings;
-  std::vector<Figure> figures;
-  if (std::erase(cases.cases, kCreates) > 0) {
-    IEZ_TRY(figures, measure_creates(settings));
-  }
-  if (std::erase(cases.cases, kGuard) > 0) {
-    IEZ_TRY(figures.emplace_back(), measure_guard(settings));
-  }
-  if (cases.cases.empty()) return figures;
-  IEZ_TRY(std::vector<Figure> compared, measure_cases(cases));
-  figures.insert(figures.begin(), compared.begin(), compared.end());
-  return figures;
-}
-
-}  // namespace
-
-Result<std::vector<Figure>> run_loop(const Settings& settings) {
-  if (!settings.cases.empty()) return measure_named(settings);
+// The demo on a lab: how even the OSTs are, and what that gains.
+Result<std::vector<Figure>> measure_demo(const Settings& settings) {
   IEZ_TRY(const TemporaryFolder folder, TemporaryFolder::make());
   settings.progress("the demo on a lab: every case by default, then placed");
   IEZ_TRY(json told, demo(settings, folder.path(), kRepeat));
@@ -184,9 +155,44 @@ Result<std::vector<Figure>> run_loop(const Settings& settings) {
                      .unit = "x the default",
                      .target = kWorstTarget,
                      .note = fmt::format("of all cases, write and read: {}", gains.worst_case)});
-  IEZ_TRY(std::vector<Figure> cases, measure_cases(settings));
-  for (Figure& figure : cases) figures.push_back(std::move(figure));
-  IEZ_CHECK(add_costs(settings, figures));
+  return figures;
+}
+
+template <Result<Figure> (*measure)(const Settings&)>
+Result<std::vector<Figure>> as_list(const Settings& settings) {
+  IEZ_TRY(Figure figure, measure(settings));
+  return std::vector<Figure>{std::move(figure)};
+}
+
+// What is no program that is compared both ways: balance, what the parts of the loop cost, and when iez steps back.
+struct Part {
+  std::string_view name;  // as --case has it
+  Result<std::vector<Figure>> (*measure)(const Settings&);
+};
+constexpr std::array kParts{Part{"demo", measure_demo},
+                            Part{"creates", measure_creates},
+                            Part{"run", measure_run},
+                            Part{"agent", measure_agent},
+                            Part{"guard", as_list<measure_guard>},
+                            Part{"plans", as_list<measure_plans>},
+                            Part{"memory", as_list<measure_coordinator_memory>}};
+
+}  // namespace
+
+Result<std::vector<Figure>> run_loop(const Settings& settings) {
+  const bool all = settings.cases.empty();
+  Settings programs = settings;
+  std::vector<Part> parts;
+  std::ranges::copy_if(kParts, std::back_inserter(parts),
+                       [&](const Part& part) { return all || std::erase(programs.cases, part.name) > 0; });
+  std::vector<Figure> figures;
+  if (all || !programs.cases.empty()) {
+    IEZ_TRY(figures, measure_cases(programs));
+  }
+  for (const Part& part : parts) {
+    IEZ_TRY(std::vector<Figure> more, part.measure(settings));
+    std::ranges::move(more, std::back_inserter(figures));
+  }
   return figures;
 }
 
