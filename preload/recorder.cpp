@@ -21,6 +21,7 @@ constexpr std::int64_t kClockTick = 20'000'000;  // times in files are those of 
 struct About {
   bool regular = false;
   std::uint64_t size = 0;
+  std::int64_t used_ns = 0;  // the time of access
   std::int64_t changed_ns = 0;
   std::int64_t born_ns = 0;  // 0: the file system does not say
 };
@@ -30,10 +31,11 @@ std::int64_t ns_of(const statx_timestamp& time) { return time.tv_sec * kSecond +
 // Without asking servers: what the client knows is enough.
 bool look_at(int fd, About& about) {
   struct statx answer;
-  constexpr unsigned kWanted = STATX_TYPE | STATX_SIZE | STATX_MTIME | STATX_CTIME | STATX_BTIME;
+  constexpr unsigned kWanted = STATX_TYPE | STATX_SIZE | STATX_ATIME | STATX_CTIME | STATX_BTIME;
   if (::syscall(SYS_statx, fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, kWanted, &answer) != 0) return false;
   about.regular = S_ISREG(answer.stx_mode);
   about.size = answer.stx_size;
+  about.used_ns = ns_of(answer.stx_atime);
   about.changed_ns = ns_of(answer.stx_ctime);
   about.born_ns = (answer.stx_mask & STATX_BTIME) != 0 ? ns_of(answer.stx_btime) : 0;
   return true;
@@ -44,8 +46,14 @@ bool asked_for(const Name& name) {
          !below_any(settings.except, name.text, name.size);
 }
 
+// Whether an empty file was made a moment ago, rather than cut to nothing by O_TRUNC. A new one has one time in all places, while
+// what is cut keeps the time of its last access; a birth is of the server's clock, and in whole seconds on Lustre, which tells it
+// since 2.15. It costs nothing: the client has these times. Both can only miss a file that was read as it was cut, where no birth
+// is told.
+constexpr std::int64_t kBirthIsNear = 2 * kSecond;
 bool just_born(const About& about) {
-  return about.size == 0 && (about.born_ns == 0 || about.changed_ns - about.born_ns <= kClockTick);
+  return about.size == 0 && about.changed_ns - about.used_ns <= kClockTick &&
+         (about.born_ns == 0 || about.changed_ns - about.born_ns <= kBirthIsNear);
 }
 
 // What a new descriptor of a known file begins with; the record is published by the caller.

@@ -560,6 +560,17 @@ class Placing(Case):
         self.placed("dd", "if=/dev/zero", f"of={self.mount}/old", "bs=4k", "count=1", "status=none")
         self.assertEqual((self.osts("old"), self.counts()), (before, {"existing": 1}))
 
+    def test_what_is_cut_was_there(self):
+        # This file system tells no birth, as Lustre before 2.15.
+        command = ("sh", "-c", "for i in 1 2 3; do dd if=/dev/zero of=cut bs=4k count=1 status=none; sleep 0.1; : > emptied; done; : > new")
+        (self.mount / "cut").write_bytes(b"x" * 4096)
+        (self.mount / "emptied").write_bytes(b"x")
+        time.sleep(0.1)
+        self.run_with(*command, variables={"IEZ_TRACE": str(self.traces)}, cwd=self.mount)
+        prefix = f"{self.mount}/"
+        rows = {row["name"].removeprefix(prefix): row["creates"] for row in self.trace()["rows"] if row["name"].startswith(prefix)}
+        self.assertEqual(rows, {"cut": 0, "emptied": 0, "new": 1})
+
     def test_refused(self):
         self.compile(f"{self.mount}/a,1M,,77", f"{self.mount}/b,1M,,5")
         for name in "ab":

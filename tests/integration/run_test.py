@@ -253,6 +253,7 @@ class Loop(RunCase):
         self.assertTrue(told["application"].startswith("prog-"))
         self.assertFalse((self.state / "iez").exists())  # it changed nothing
         self.assertEqual(self.report(["sh", "-c", WRITE], "--app", "f", "--no-place")["next_plan"], None)
+        self.empty()
         self.assertTrue(self.report(["sh", "-c", WRITE], "--app", "f")["next_plan"])
         self.assertEqual(self.report(["sh", "-c", WRITE], "--app", "f", "--learn")["mode"], "learn")
         kept = self.state / "kept.ieztrace"
@@ -357,6 +358,16 @@ class Choice(RunCase):
         self.assertEqual(sorted(name.name for name in self.place.iterdir() if not name.name.startswith(".")),
                          sorted(f"out.{i}" for i in range(1, 17)))  # what the run did not leave is put back
         self.assertTrue(any("old contents are kept in" in note for note in failed["notes"]), failed)
+
+    def test_cut_and_written_over(self):
+        """O_TRUNC of files that are there creates none, in whichever run."""
+        writing = ["sh", "-c", "for i in 1 2 3 4 5 6; do dd if=/dev/zero of=out.$i bs=1M count=$i status=none; done"]
+        first = self.report(writing, "--app", "cut")
+        self.assertEqual((first["existing"], bool(first["next_plan"])), (0, True), first)
+        for number in range(2, 6):
+            told = self.report(writing, "--app", "cut")
+            self.assertEqual((told["created"], told["placed"], told["existing"], told["next_plan"]), (0, 0, 6, None), (number, told))
+            self.assertIn("6 written over in place", told["verdict"])
 
     def test_a_count_that_grows_is_learnt_again(self):
         """Twice 5 files, then 20, six times: traced again, then placed."""

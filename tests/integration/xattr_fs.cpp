@@ -147,6 +147,14 @@ int unlink_file(const char* path) {
   return answer(::unlink(real(path).c_str()));
 }
 
+int cut_file(const char* path, off_t size, fuse_file_info*) { return answer(::truncate(real(path).c_str(), size)); }
+
+// O_TRUNC is a call of its own, as on Lustre, and the client knows the times afterwards.
+void* begin(fuse_conn_info* connection, fuse_config*) {
+  connection->want &= ~static_cast<unsigned>(FUSE_CAP_ATOMIC_O_TRUNC);
+  return &mount();
+}
+
 int read_directory(const char* path, void* buffer, fuse_fill_dir_t fill, off_t, fuse_file_info*, fuse_readdir_flags) {
   DIR* directory = ::opendir(real(path).c_str());
   if (directory == nullptr) return -errno;
@@ -159,12 +167,14 @@ int read_directory(const char* path, void* buffer, fuse_fill_dir_t fill, off_t, 
 
 int serve_xattr_fs(const std::string& root, const std::string& mount_point) {
   fuse_operations operations{};
+  operations.init = begin;
   operations.getattr = get_attr;
   operations.mknod = make_node;
   operations.mkdir = make_directory;
   operations.open = open_file;
   // No create: libfuse would call it for mknod of a regular file too, and the two must differ. The kernel does mknod, then open.
   operations.write = write_file;
+  operations.truncate = cut_file;
   operations.release = release_file;
   operations.unlink = unlink_file;
   operations.readdir = read_directory;
