@@ -79,28 +79,47 @@ void PhaseBound::sort() {
   for (std::size_t i = 0; i < ascending_.size(); ++i) tails_[i + 1] = tails_[i] + ascending_[ascending_.size() - 1 - i];
 }
 
-// Objects of at least tau, by bytes and by number, onto targets that can hold one, and their servers.
-bool PhaseBound::fits(std::size_t end, double tau) const {
-  double bytes = 0;
-  double number = 0;
+// What objects of at least tau find on targets that can hold one, and their servers.
+PhaseBound::Space PhaseBound::space(double tau) const {
+  Space out;
   if (!servers_count_) {
-    const auto first = std::ranges::lower_bound(ascending_, tau) - ascending_.begin();
-    const auto holders = ascending_.size() - static_cast<std::size_t>(first);
-    bytes = tails_[holders];
-    if (bytes * (1 + kSlack) < sums_[end]) return false;
-    for (std::size_t i = ascending_.size() - holders; i < ascending_.size(); ++i) number += std::floor(ascending_[i] / tau);
-    return number >= static_cast<double>(end);
+    const auto first = static_cast<std::size_t>(std::ranges::lower_bound(ascending_, tau) - ascending_.begin());
+    out.bytes = tails_[ascending_.size() - first];
+    for (std::size_t i = first; i < ascending_.size(); ++i) out.number += std::floor(ascending_[i] / tau);
+    return out;
   }
   std::ranges::fill(on_server_, 0.0);
   for (std::size_t j = 0; j < targets_.size(); ++j) {
     if (capacity_[j] >= tau) on_server_[targets_[j].server] += capacity_[j];
   }
-  for (std::size_t k = 0; k < on_server_.size(); ++k) bytes += std::min(on_server_[k], server_capacity_[k]);
-  if (bytes * (1 + kSlack) < sums_[end]) return false;
+  for (std::size_t k = 0; k < on_server_.size(); ++k) out.bytes += std::min(on_server_[k], server_capacity_[k]);
   std::ranges::fill(on_server_, 0.0);
   for (std::size_t j = 0; j < targets_.size(); ++j) on_server_[targets_[j].server] += std::floor(capacity_[j] / tau);
-  for (std::size_t k = 0; k < on_server_.size(); ++k) number += std::min(on_server_[k], std::floor(server_capacity_[k] / tau));
-  return number >= static_cast<double>(end);
+  for (std::size_t k = 0; k < on_server_.size(); ++k)
+    out.number += std::min(on_server_[k], std::floor(server_capacity_[k] / tau));
+  return out;
+}
+
+bool PhaseBound::fits(std::size_t end, double tau) const {
+  const Space found = space(tau);
+  return found.bytes * (1 + kSlack) >= sums_[end] && found.number >= static_cast<double>(end);
+}
+
+double PhaseBound::left_over(double time) {
+  if (sizes_.empty() || targets_.empty()) return sums_.back();
+  open(time);
+  sort();
+  double most = 0;
+  for (const std::size_t end : ends_) {
+    const double tau = sizes_[end - 1];
+    if (tau <= 0) break;
+    const Space found = space(tau);
+    most = std::max(most, sums_[end] - found.bytes * (1 + kSlack));
+    if (found.number >= static_cast<double>(end)) continue;
+    // So many are left over, of which nothing is known but that they are not smaller than the smallest.
+    most = std::max(most, sums_[end] - sums_[static_cast<std::size_t>(found.number)]);
+  }
+  return most;
 }
 
 bool PhaseBound::bytes_fit() const {
@@ -119,8 +138,19 @@ bool PhaseBound::alone_fits(std::size_t end, double tau) const {
   const double largest = ascending_.back();
   if (2 * tau > largest) return true;  // see `numbers`
   const auto alone = static_cast<std::size_t>(std::ranges::lower_bound(sizes_, largest - tau, std::greater<>()) - sizes_.begin());
-  if (alone > ascending_.size() || alone >= end) return alone <= ascending_.size();
-  return tails_[ascending_.size() - alone] * (1 + kSlack) >= sums_[end] - sums_[alone];
+  if (alone == 0 || alone >= end) return alone <= ascending_.size();
+  // At best they take the smallest targets that can hold the smallest of them.
+  const std::size_t m = ascending_.size();
+  const auto first = static_cast<std::size_t>(std::ranges::lower_bound(ascending_, sizes_[alone - 1]) - ascending_.begin());
+  if (first + alone > m) return false;
+  const auto least = static_cast<std::size_t>(std::ranges::lower_bound(ascending_, tau) - ascending_.begin());
+  const double bytes = tails_[m - least] - tails_[m - first] + tails_[m - first - alone];
+  if (bytes * (1 + kSlack) < sums_[end] - sums_[alone]) return false;
+  double number = 0;
+  for (std::size_t i = least; i < m; ++i) {
+    if (i < first || i >= first + alone) number += std::floor(ascending_[i] / tau);
+  }
+  return number >= static_cast<double>(end - alone);
 }
 
 bool PhaseBound::pairs_fit(std::size_t end, double tau) const {
