@@ -80,6 +80,7 @@ class PhaseSolver {
 
   // Targets of a pool that take objects, the sound ones first; how many of them are sound.
   std::span<const std::uint32_t> members(std::uint32_t pool) const { return members_[pool]; }
+  std::span<const std::uint32_t> sound_members(std::uint32_t pool) const { return members(pool).first(sound_[pool]); }
 
  private:
   struct Slot {

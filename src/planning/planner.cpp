@@ -12,6 +12,7 @@
 #include "planning/exchange_search.hpp"
 #include "planning/phase_bound.hpp"
 #include "planning/phase_solver.hpp"
+#include "planning/read_bound.hpp"
 #include "planning/room_bound.hpp"
 #include "planning/stripe_choice.hpp"
 
@@ -174,14 +175,17 @@ class Planner {
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
       const State begin = best;
       for (const double share : kShares) {
-        if (work_ > kMostWork) break;
-        restore(begin);
-        for (int round = 0; round < kRounds; ++round) {
-          for (const auto& [phase, unused] : begin.loads) even_out(phase, round == 0 ? share : 0);
-          for (const std::uint32_t phase : written) even_out(phase, 0);
+        for (const bool anew : {true, false}) {
+          if (work_ > kMostWork) break;
+          restore(begin);
+          for (std::size_t k = 0; anew && k < written.size(); ++k) refill(written[k], share);
+          for (int round = 0; round < kRounds; ++round) {
+            for (const auto& [phase, unused] : begin.loads) even_out(phase, round == 0 ? share : 0);
+            for (const std::uint32_t phase : written) even_out(phase, 0);
+          }
+          State now = state();
+          if (now.seconds < best.seconds) best = std::move(now);
         }
-        State now = state();
-        if (now.seconds < best.seconds) best = std::move(now);
       }
       if (best.seconds > begin.seconds * kWorthAnother) break;
     }
@@ -201,6 +205,88 @@ class Planner {
     used_ = state.used;
     available_ = state.available;
     loads_ = state.loads;
+  }
+
+  // Places the files of a phase anew, each where least is read together with it as long as the phase does not take longer than it
+  // does, by a share. What is placed so badly that the phase takes longer, even_out() may mend.
+  void refill(std::uint32_t phase, double share) {
+    const double limit = second_phase(phase, share).limit;
+    load_.begin(problem_.phases[phase]);
+    std::vector<std::uint32_t> members;
+    for (const std::uint32_t i : files_.of(phase)) {
+      const Placed& at = out_.files[i];
+      if (at.stripes == 0) continue;
+      if (home_of(problem_.files[i]) != phase) {
+        for (const std::uint32_t target : out_.of(at)) load_.add(target, static_cast<double>(at.object_bytes.count));
+        continue;
+      }
+      members.push_back(i);
+    }
+    work_ += kCall + members.size() * used_.size() / kLooksPerWork;
+    // The largest first, as ever.
+    std::ranges::stable_sort(members, std::greater<>(), [&](std::uint32_t i) { return out_.files[i].object_bytes; });
+    const std::vector<std::uint32_t> before = out_.targets;
+    for (const std::uint32_t i : members) book(i, false);
+    for (std::size_t k = 0; k < members.size(); ++k) {
+      if (find_targets(members[k], limit)) {
+        book(members[k], true);
+        continue;
+      }
+      // Where room is so short, all stay where they were.
+      for (std::size_t done = 0; done < k; ++done) book(members[done], false);
+      out_.targets = before;
+      for (const std::uint32_t i : members) book(i, true);
+      return;
+    }
+  }
+
+  // Enters the objects of a file where it is placed, or takes them out; its phase is not looked at.
+  void book(std::uint32_t i, bool in) {
+    const File& file = problem_.files[i];
+    const Placed& at = out_.files[i];
+    const std::uint64_t room = objects_of(file, at.stripes).room.count;
+    std::vector<double>* second = second_of(file) == kNoPhase ? nullptr : &load_of(file.read_phase);
+    for (const std::uint32_t target : out_.of(at)) {
+      // Unsigned numbers wrap, so that this subtracts as well.
+      used_[target] += in ? at.object_bytes.count : -at.object_bytes.count;
+      available_[target] += in ? -room : room;
+      const auto bytes = static_cast<double>(at.object_bytes.count);
+      if (second != nullptr) (*second)[target] += in ? bytes : -bytes;
+    }
+  }
+
+  // Targets for a file of the phase in load_: those that have least of what is read together with it, of those on which the phase
+  // stays within the limit; where there are none, those that the phase reaches first. False: there is no room.
+  bool find_targets(std::uint32_t i, double limit) {
+    const File& file = problem_.files[i];
+    const Placed& at = out_.files[i];
+    const auto bytes = static_cast<double>(at.object_bytes.count);
+    const std::uint64_t room = objects_of(file, at.stripes).room.count;
+    const std::vector<double>* later = second_of(file) == kNoPhase ? nullptr : &load_of(file.read_phase);
+    struct Candidate {
+      double over = 0;  // the limit
+      double time = 0;  // of what is read together, or else of the phase
+      std::uint32_t target = 0;
+      auto operator<=>(const Candidate&) const = default;
+    };
+    std::vector<Candidate> candidates;
+    for (const std::uint32_t j : solver_.sound_members(file.pool)) {
+      if (available_[j] < room) continue;
+      double time = (load_.of(j) + bytes) / load_.speed_of(j);
+      if (!load_.has_fast_servers()) {
+        const std::uint32_t server = load_.server_of(j);
+        time = std::max(time, (load_.of_server(server) + bytes) / load_.speed_of_server(server));
+      }
+      candidates.push_back({std::max(0.0, time - limit), later == nullptr ? time : ((*later)[j] + bytes) / load_.speed_of(j), j});
+    }
+    if (candidates.size() < at.stripes) return false;
+    const auto end = candidates.begin() + at.stripes;
+    std::ranges::partial_sort(candidates, end);
+    for (std::uint32_t k = 0; k < at.stripes; ++k) {
+      out_.targets[at.first + k] = candidates[k].target;
+      load_.add(candidates[k].target, bytes);
+    }
+    return true;
   }
 
   // The objects of one phase, while the others that they belong to get slower by that share at most.
@@ -277,6 +363,7 @@ class Planner {
   static constexpr int kAttempts = 4;
   static constexpr std::uint64_t kMostWork = 3'000'000;  // of even_out(), after which no attempt begins: files, and for each call
   static constexpr std::uint64_t kCall = 1000;
+  static constexpr std::uint64_t kLooksPerWork = 16;
   static constexpr double kWorthAnother = 0.998;
   static constexpr std::array<double, 6> kShares{0, 0.01, 0.04, 0.12, 0.4, 4};
 
@@ -484,6 +571,47 @@ class Bounds {
     return best;
   }
 
+  // What all phases take longer than that because files of several are read together; see read_bound.hpp. The most that one of
+  // the phases in which files are read makes of it.
+  double by_reading() const {
+    std::vector<std::map<std::uint32_t, double>> read_from(problem_.phases.size());  // by phase: bytes that others have of it
+    for (std::size_t i = 0; i < problem_.files.size(); ++i) {
+      const File& file = problem_.files[i];
+      const Placed& placed = placement_.files[i];
+      if (file.read_phase >= problem_.phases.size() || placed.stripes == 0) continue;
+      read_from[file.read_phase][file.phase < problem_.phases.size() ? file.phase : file.read_phase] +=
+          static_cast<double>(placed.object_bytes.count) * placed.stripes;
+    }
+    const double most = scored_.seconds - std::accumulate(apart_.begin(), apart_.end(), 0.0);
+    std::vector<double> speed;
+    std::vector<double> room;
+    PhaseLoad load(problem_);
+    for (const std::uint32_t j : targets_) {
+      speed.push_back(load.speed_of(j));
+      room.push_back(static_cast<double>(room_[j]));
+    }
+    const auto phase_of = [&](std::uint32_t p) {
+      load.begin(problem_.phases[p]);
+      ReadBound::Phase phase{.load = {}, .least = apart_[p]};
+      for (const std::uint32_t j : targets_) phase.load.push_back(load.of(j));
+      return phase;
+    };
+    double best = 0;
+    for (std::uint32_t p = 0; p < problem_.phases.size(); ++p) {
+      if (read_from[p].empty()) continue;
+      ReadBound bound(speed, room, phase_of(p));
+      for (const auto& [written, bytes] : read_from[p]) {
+        if (written == p) {
+          bound.add_read_only(bytes);
+        } else {
+          bound.add_written(phase_of(written), bytes);
+        }
+      }
+      best = std::max(best, bound.value(most));
+    }
+    return best;
+  }
+
  private:
   struct PhaseItems {
     std::vector<Item> items;
@@ -544,7 +672,7 @@ double lower_bound(const Problem& problem, const Placement& placement) {
   double sum = std::accumulate(bounds.apart().begin(), bounds.apart().end(), 0.0);
   double together = 0;
   for (std::uint32_t p = 0; p < problem.phases.size(); ++p) together += bounds.together(p);
-  return sum + std::max(together, bounds.by_room());
+  return sum + std::max({together, bounds.by_room(), bounds.by_reading()});
 }
 
 }  // namespace iez::planning

@@ -6,17 +6,18 @@ namespace iez::planning {
 
 PhaseFiles::PhaseFiles(const Problem& problem) : first_(problem.phases.size() + 1), files_() {
   const auto in_phase = [&](std::uint32_t phase) { return phase != kNoPhase && phase < problem.phases.size(); };
+  const auto reads_apart = [&](const File& file) { return in_phase(file.read_phase) && file.read_phase != file.phase; };
   for (const File& file : problem.files) {
     if (in_phase(file.phase)) ++first_[file.phase + 1];
-    if (in_phase(file.read_phase)) ++first_[file.read_phase + 1];
+    if (reads_apart(file)) ++first_[file.read_phase + 1];
   }
   for (std::size_t p = 0; p < problem.phases.size(); ++p) first_[p + 1] += first_[p];
   files_.resize(first_.back());
   std::vector<std::size_t> next(first_.begin(), first_.end() - 1);
   for (const bool reads : {false, true}) {
     for (std::uint32_t i = 0; i < problem.files.size(); ++i) {
-      const std::uint32_t phase = reads ? problem.files[i].read_phase : problem.files[i].phase;
-      if (in_phase(phase)) files_[next[phase]++] = i;
+      const File& file = problem.files[i];
+      if (reads ? reads_apart(file) : in_phase(file.phase)) files_[next[reads ? file.read_phase : file.phase]++] = i;
     }
   }
 }

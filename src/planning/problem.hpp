@@ -93,7 +93,7 @@ struct Score {
 // The files that a placement leaves to Lustre count for nothing. REQUIRES: the placement is one of this problem.
 Score score(const Problem& problem, const Placement& placement);
 
-// Files of each phase: those written in it, then those read in it.
+// Files of each phase: those written in it, then those of other phases that are read in it.
 class PhaseFiles {
  public:
   explicit PhaseFiles(const Problem& problem);
