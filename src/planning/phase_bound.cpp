@@ -12,8 +12,11 @@ namespace iez::planning {
 namespace {
 
 constexpr std::size_t kSizesTried = 48;
-constexpr double kSlack = 1e-9;  // relative: sums of doubles are not exact
-constexpr int kSteps = 60;       // of bisection, at most
+constexpr std::size_t kWeighedSizes = 8;
+constexpr std::size_t kWeighedTargets = 512;
+constexpr double kMostLarge = 6;  // objects on one target, of which weights are tried
+constexpr double kSlack = 1e-9;   // relative: sums of doubles are not exact
+constexpr int kSteps = 60;        // of bisection, at most
 constexpr double kPrecision = 1e-6;
 
 }  // namespace
@@ -164,6 +167,56 @@ bool PhaseBound::pairs_fit(std::size_t end, double tau) const {
   return true;
 }
 
+// Large objects of at least `large`, which count `weight`, and others of at least `small`, which count 1.
+bool PhaseBound::weights_fit(std::size_t large_end, std::size_t small_end, double weight) const {
+  const double large = sizes_[large_end - 1];
+  const double small = sizes_[small_end - 1];
+  const double needed = weight * static_cast<double>(large_end) + static_cast<double>(small_end - large_end);
+  double sum = 0;
+  double of_last = 0;
+  for (std::size_t i = ascending_.size(); i > 0 && ascending_[i - 1] >= small; --i) {
+    const double capacity = ascending_[i - 1];
+    if (i == ascending_.size() || capacity != ascending_[i]) {
+      of_last = 0;
+      for (double number = 0; number * large <= capacity; ++number) {
+        of_last = std::max(of_last, weight * number + std::floor((capacity - number * large) / small));
+      }
+    }
+    sum += of_last;
+    if (sum * (1 + kSlack) >= needed) return true;
+  }
+  return sum * (1 + kSlack) >= needed;
+}
+
+bool PhaseBound::weighted_fit() const {
+  if (ascending_.size() > kWeighedTargets) return true;
+  const std::size_t step = (ends_.size() + kWeighedSizes - 1) / kWeighedSizes;
+  std::vector<double> weights;
+  for (std::size_t a = 0; a < ends_.size(); a += step) {
+    const double large = sizes_[ends_[a] - 1];
+    for (std::size_t b = a + step; b < ends_.size(); b += step) {
+      const double small = sizes_[ends_[b] - 1];
+      if (small <= 0 || ascending_.back() / large > kMostLarge) continue;
+      // Weights that make two ways to fill the largest or the median target alike.
+      weights.clear();
+      for (const double capacity : {ascending_.back(), ascending_[ascending_.size() / 2]}) {
+        for (double more = 1; more * large <= capacity; ++more) {
+          for (double less = 0; less < more; ++less) {
+            const double fewer = std::floor((capacity - less * large) / small) - std::floor((capacity - more * large) / small);
+            weights.push_back(fewer / (more - less));
+          }
+        }
+      }
+      std::ranges::sort(weights);
+      weights.erase(std::ranges::unique(weights).begin(), weights.end());
+      for (const double weight : weights) {
+        if (!weights_fit(ends_[a], ends_[b], weight)) return false;
+      }
+    }
+  }
+  return true;
+}
+
 bool PhaseBound::distinct_fit() const {
   double smallest = 0;
   for (std::size_t k = 1; k < forced_.size(); ++k) {
@@ -185,7 +238,7 @@ bool PhaseBound::excludes(double time) {
     if (tau <= 0) break;
     if (!fits(end, tau) || !alone_fits(end, tau) || !pairs_fit(end, tau)) return true;
   }
-  return false;
+  return !weighted_fit();
 }
 
 double PhaseBound::value(double most) {

@@ -8,6 +8,9 @@
 //   alone     an object above K - tau, where K is the largest k_j, leaves no room for another of at least tau: each takes a
 //             target that can hold it, and those between tau and K - tau must fit onto what remains, by bytes and by number
 //   pairs     of objects above K / 3 at most two meet: the largest with the smallest, and so on, must fit into K
+//   weights   an object of at least tau counts u, a smaller one of at least tau' counts 1: what a target holds counts at most the
+//             most of u n + floor((k_j - n tau) / tau') over n, and all targets together hold what all objects count. Tried for
+//             some tau, tau' and u, where targets are few
 //   distinct  of the c_i objects of a file at most m - k avoid the k smallest rooms, for every k: those must hold the rest
 // The conditions are tried for some sizes tau of the objects; that bounds the cost, and never makes the bound wrong.
 //
@@ -62,6 +65,8 @@ class PhaseBound {
   bool fits(std::size_t end, double tau) const;
   bool alone_fits(std::size_t end, double tau) const;
   bool pairs_fit(std::size_t end, double tau) const;
+  bool weights_fit(std::size_t large_end, std::size_t small_end, double weight) const;
+  bool weighted_fit() const;
   bool distinct_fit() const;
 
   const PhaseLoad& load_;

@@ -120,6 +120,9 @@ class PhaseLoad {
     server_[problem_.table.targets[target].server] += bytes;
   }
 
+  // Makes a target look slower, but not its server.
+  void delay(std::uint32_t target, double bytes) { target_[target] += bytes; }
+
   double of(std::uint32_t target) const { return target_[target]; }
   double time_of(std::uint32_t target) const { return target_[target] / speed_[target]; }
   double speed_of(std::uint32_t target) const { return speed_[target]; }
