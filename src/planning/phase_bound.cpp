@@ -72,6 +72,7 @@ void PhaseBound::open(double time) {
     for (std::uint32_t k = 0; k < server_capacity_.size(); ++k) {
       server_capacity_[k] = std::max(0.0, (time * load_.speed_of_server(k) - load_.of_server(k)) * (1 + kSlack));
     }
+    for (std::size_t j = 0; j < targets_.size(); ++j) capacity_[j] = std::min(capacity_[j], server_capacity_[targets_[j].server]);
   }
 }
 

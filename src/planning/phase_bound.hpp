@@ -1,7 +1,7 @@
 // What no placement of the files of one phase can do better than.
 //
-// A time t leaves target j room for k_j(t) = min(t s_j - load_j, room_j) bytes, and a server room for t S - load. No placement
-// has a time of t or less if, at t, one of these fails:
+// A time t leaves target j room for k_j(t) = min(t s_j - load_j, room_j) bytes, and a server room for t S - load, which is a
+// limit to each of its targets, too. No placement has a time of t or less if, at t, one of these fails:
 //   bytes     what all objects have fits: sum of k_j, of each server at most what the server can do, >= bytes; and so it is for
 //             the objects of at least tau, of targets that can hold one
 //   numbers   objects of at least tau fit: sum of floor(k_j / tau) >= how many there are. For objects of one size this is exact

@@ -95,6 +95,20 @@ TEST_F(PhaseBoundTest, SlowServersCount) {
   EXPECT_NEAR(bound(std::vector<Item>(7, {.bytes = 10})), 30, 1e-3);
 }
 
+TEST_F(PhaseBoundTest, ObjectsOfAFileMeetWhatOthersMoveOnTheServer) {
+  model::Cluster cluster{.name = "test"};
+  cluster.servers = {{.name = "a", .bandwidth = BytesPerSecond{1e9}}, {.name = "b", .bandwidth = BytesPerSecond{3e9}}};
+  for (std::uint32_t j = 0; j < 4; ++j) {
+    cluster.osts.push_back(
+        {.index = {j}, .oss = j / 2, .total = Bytes::gib(10), .free = Bytes::gib(10), .available = Bytes::gib(10)});
+  }
+  table_ = *placement::make_targets(cluster, {});
+  // Of three objects one is on the first server, which does one target's worth and is busy until 50, though not on both of its
+  // targets. That takes until 60; half an object on each of them, as far as the bound knows, until 55.
+  load_ = {50, 0, 0, 0};
+  EXPECT_NEAR(bound({{.bytes = 10, .count = 3}}), 55, 1e-3);
+}
+
 // Never above what trying all placements gives.
 TEST_F(PhaseBoundTest, HoldsAgainstAllPlacements) {
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {

@@ -172,7 +172,8 @@ class Planner {
   }
 
   // Files were placed so that the phases in which they are written are fast. Now those in which they are read together: objects
-  // change places as far as no other phase gets slower, or, in further attempts, not by more than a share. The best counts.
+  // change places as far as no other phase gets slower, or, in further attempts, not by more than a share; with the files of all
+  // phases placed anew before that, and without. The best counts.
   void even_out_shared() {
     std::vector<std::uint32_t> written;
     for (const File& file : problem_.files) {
@@ -231,7 +232,9 @@ class Planner {
       }
       members.push_back(i);
     }
-    work_ += kCall + members.size() * used_.size() / kLooksPerWork;
+    const std::uint64_t work = kCall + members.size() * used_.size() / kLooksPerWork;
+    if (work_ + work > kMostWork) return;
+    work_ += work;
     // The largest first, as ever.
     std::ranges::stable_sort(members, std::greater<>(), [&](std::uint32_t i) { return out_.files[i].object_bytes; });
     const std::vector<std::uint32_t> before = out_.targets;
@@ -370,9 +373,10 @@ class Planner {
   static constexpr std::uint32_t kTries = 24;
   static constexpr int kRounds = 2;
   static constexpr int kAttempts = 4;
-  static constexpr std::uint64_t kMostWork = 3'000'000;  // of even_out(), after which no attempt begins: files, and for each call
+  // Of refill(), and of even_out(), after which no attempt begins: files, and for each call.
+  static constexpr std::uint64_t kMostWork = 3'000'000;
   static constexpr std::uint64_t kCall = 1000;
-  static constexpr std::uint64_t kLooksPerWork = 16;
+  static constexpr std::uint64_t kLooksPerWork = 16;  // at targets
   static constexpr double kWorthAnother = 0.998;
   static constexpr std::array<double, 6> kShares{0, 0.01, 0.04, 0.12, 0.4, 4};
 

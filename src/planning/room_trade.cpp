@@ -16,7 +16,7 @@ constexpr std::array<double, 7> kDelays{0, 0.04, 0.1, 0.2, 0.35, 0.7, 1e3};
 constexpr std::array<double, 4> kPrices{1, 0.7, 1.3, 2};  // times the one at which room suffices
 constexpr int kSteps = 40;
 constexpr int kRounds = 2;
-constexpr std::size_t kMostFiles = 50'000;
+constexpr std::size_t kMostWork = 50'000'000;  // files times targets
 constexpr double kBetter = 1 - 1e-9;
 constexpr double kWorthIt = 1.001;  // times what all phases would take if each had all room
 
@@ -234,7 +234,7 @@ bool RoomTrade::improve(Placement& placement) {
   }
   find_scarce(placement);
   if (room_ <= 0 || ample_.empty()) return false;
-  if (problem_.files.size() > kMostFiles) return false;
+  if (problem_.files.size() * used_.size() > kMostWork) return false;
   const std::vector<std::uint64_t> used = used_;
   const std::vector<std::uint64_t> available = available_;
   Placement tried = placement;

@@ -12,10 +12,12 @@
 //      left then goes to phases that gain by it, those that are longest above their best time first.
 // The best placement is kept, if it is better than the one given.
 //
-// Quality: see planner.hpp. What cannot be beaten is in room_bound.hpp, which asks the same question of bounds.
+// Limits. Choices of a phase differ in how late scarce targets look, all of them alike: nobody asks which of these a phase should
+// leave alone. `iez bench plan` measures what this comes to; what cannot be beaten is in room_bound.hpp, which asks the same of
+// bounds.
 //
 // Complexity: at most 7 solutions of each phase by itself and 3 at each of 4 prices; none where no target is scarce. Not tried
-// where there are more than kMostFiles files.
+// where files times targets are more than kMostWork.
 //
 // Thread safety: none. Deterministic.
 #pragma once
