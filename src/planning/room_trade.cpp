@@ -223,6 +223,9 @@ void RoomTrade::use_what_is_left(Placement& placement) {
 }
 
 bool RoomTrade::improve(Placement& placement) {
+  if (problem_.files.size() * used_.size() > kMostWork) return false;
+  find_scarce(placement);
+  if (room_ <= 0 || ample_.empty()) return false;
   for (Phase& phase : phases_) {
     for (const std::uint32_t i : phase.files) {
       const Placed& placed = placement.files[i];
@@ -232,9 +235,6 @@ bool RoomTrade::improve(Placement& placement) {
                              .pool = problem_.files[i].pool});
     }
   }
-  find_scarce(placement);
-  if (room_ <= 0 || ample_.empty()) return false;
-  if (problem_.files.size() * used_.size() > kMostWork) return false;
   const std::vector<std::uint64_t> used = used_;
   const std::vector<std::uint64_t> available = available_;
   Placement tried = placement;
