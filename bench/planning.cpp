@@ -7,7 +7,9 @@
 #include <fmt/format.h>
 
 #include "measure.hpp"
+#include "planning/lower_bound.hpp"
 #include "planning/planner.hpp"
+#include "planning/stripe_choice.hpp"
 #include "planning_instances.hpp"
 
 namespace iez::bench {
@@ -36,7 +38,7 @@ Result<double> ratio_of(const PhasesInstance& instance) {
     if (placed.stripes == 0) return fail(Errc::io, fmt::format("file {} got no targets", i));
     for (const std::uint32_t target : plan.placement.of(placed)) {
       if (std::exchange(last[target], i + 1) == i + 1) return fail(Errc::io, fmt::format("file {} has a target twice", i));
-      needed[target] += placed.object_bytes.count;
+      needed[target] += planning::objects_of(problem.files[i], placed.stripes).room.count;
       if (needed[target] > problem.table.targets[target].available.count) {
         return fail(Errc::io, fmt::format("target {} gets more than it can hold", target));
       }

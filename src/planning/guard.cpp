@@ -38,6 +38,8 @@ std::string_view to_string(Gain gain) {
       return "alike";
     case Gain::slower:
       return "slower";
+    case Gain::unclear:
+      return "unclear";
   }
   return "";
 }
@@ -55,7 +57,7 @@ Comparison compare_rates(std::span<const double> by_default, std::span<const dou
   out.ratio = std::exp(difference);
   out.low = std::exp(difference - error);
   out.high = std::exp(difference + error);
-  out.gain = Gain::alike;
+  out.gain = std::abs(out.ratio - 1) <= kAbout ? Gain::alike : Gain::unclear;
   if (out.high < 1 && out.ratio < 1 - kWorthwhile) out.gain = Gain::slower;
   if (out.low > 1 && out.ratio > 1 + kWorthwhile) out.gain = Gain::faster;
   return out;

@@ -21,7 +21,8 @@ TEST(Guard, NothingIsKnownWithoutRunsOfBothKinds) {
 TEST(Guard, OneRunEachTellsALargeDifference) {
   EXPECT_EQ(compare_rates(Rates{100}, Rates{50}).gain, Gain::slower);
   EXPECT_EQ(compare_rates(Rates{100}, Rates{190}).gain, Gain::faster);
-  EXPECT_EQ(compare_rates(Rates{100}, Rates{90}).gain, Gain::alike);
+  EXPECT_EQ(compare_rates(Rates{100}, Rates{90}).gain, Gain::unclear);
+  EXPECT_EQ(compare_rates(Rates{100}, Rates{98}).gain, Gain::alike);
 }
 
 TEST(Guard, ThreeRunsEachTellASmallOne) {
@@ -29,7 +30,13 @@ TEST(Guard, ThreeRunsEachTellASmallOne) {
   EXPECT_EQ(compare_rates(Rates{100, 101, 99}, Rates{99, 100, 98}).gain, Gain::alike);
 }
 
-TEST(Guard, ScatteredRunsTellNothing) { EXPECT_EQ(compare_rates(Rates{100, 60, 150}, Rates{80, 120, 70}).gain, Gain::alike); }
+TEST(Guard, ScatteredRunsTellNothing) { EXPECT_EQ(compare_rates(Rates{100, 60, 150}, Rates{80, 120, 70}).gain, Gain::unclear); }
+
+TEST(Guard, AlikeIsWhatIsNear) {
+  EXPECT_EQ(compare_rates(Rates{100, 40}, Rates{62, 25}).gain, Gain::unclear);
+  EXPECT_EQ(compare_rates(Rates{100, 40}, Rates{157, 63}).gain, Gain::unclear);
+  EXPECT_EQ(compare_rates(Rates{100, 40}, Rates{102, 41}).gain, Gain::alike);
+}
 
 TEST(Guard, TellsRatioAndItsRange) {
   const Comparison told = compare_rates(Rates{100, 100}, Rates{200, 200});

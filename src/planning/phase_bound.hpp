@@ -1,13 +1,16 @@
 // What no placement of the files of one phase can do better than.
 //
-// A time t leaves target j room for k_j(t) = min(t s_j - load_j, room_j) bytes, and a server room for t S - load. No placement
-// has a time of t or less if, at t, one of these fails:
+// A time t leaves target j room for k_j(t) = min(t s_j - load_j, room_j) bytes, and a server room for t S - load, which is a
+// limit to each of its targets, too. No placement has a time of t or less if, at t, one of these fails:
 //   bytes     what all objects have fits: sum of k_j, of each server at most what the server can do, >= bytes; and so it is for
 //             the objects of at least tau, of targets that can hold one
 //   numbers   objects of at least tau fit: sum of floor(k_j / tau) >= how many there are. For objects of one size this is exact
 //   alone     an object above K - tau, where K is the largest k_j, leaves no room for another of at least tau: each takes a
-//             target, and those between tau and K - tau must fit onto what remains
+//             target that can hold it, and those between tau and K - tau must fit onto what remains, by bytes and by number
 //   pairs     of objects above K / 3 at most two meet: the largest with the smallest, and so on, must fit into K
+//   weights   an object of at least tau counts u, a smaller one of at least tau' counts 1: what a target holds counts at most the
+//             most of u n + floor((k_j - n tau) / tau') over n, and all targets together hold what all objects count. Tried for
+//             some tau, tau' and u, where targets are few
 //   distinct  of the c_i objects of a file at most m - k avoid the k smallest rooms, for every k: those must hold the rest
 // The conditions are tried for some sizes tau of the objects; that bounds the cost, and never makes the bound wrong.
 //
@@ -41,6 +44,9 @@ class PhaseBound {
   // The largest time that is excluded, within a millionth. REQUIRES: `most` is a time that can be reached.
   double value(double most);
 
+  // Of a placement of that time on these targets and others, at least so many bytes are on others.
+  double left_over(double time);
+
  private:
   struct Target {
     double load = 0;
@@ -48,12 +54,19 @@ class PhaseBound {
     double room = 0;
     std::uint32_t server = 0;
   };
+  struct Space {
+    double bytes = 0;
+    double number = 0;  // of objects
+  };
   void open(double time);
   void sort();
+  Space space(double tau) const;
   bool bytes_fit() const;
   bool fits(std::size_t end, double tau) const;
   bool alone_fits(std::size_t end, double tau) const;
   bool pairs_fit(std::size_t end, double tau) const;
+  bool weights_fit(std::size_t large_end, std::size_t small_end, double weight) const;
+  bool weighted_fit() const;
   bool distinct_fit() const;
 
   const PhaseLoad& load_;

@@ -50,6 +50,27 @@ TEST_F(PhaseBoundTest, PairsMeet) {
   EXPECT_NEAR(bound({{.bytes = 60}, {.bytes = 55}, {.bytes = 50}, {.bytes = 45}, {.bytes = 41}}), 96, 1e-3);
 }
 
+TEST_F(PhaseBoundTest, WhatRemainsBesideLargeObjectsIsCounted) {
+  speed_ = {2, 1, 1};
+  // Before 47, 64 takes the fast target alone; on the others three of 30 fit by bytes, not by number.
+  EXPECT_NEAR(bound({{.bytes = 64}, {.bytes = 30}, {.bytes = 30}, {.bytes = 30}}), 47, 1e-3);
+}
+
+TEST_F(PhaseBoundTest, TwoSizesAreWeighed) {
+  // Before 15.5 a target holds two of 6, or one and two of 3.5, or four of 3.5: if 6 counts twice, 4 at most, and all three 12
+  // of 13.
+  EXPECT_NEAR(bound({{.bytes = 6},
+                     {.bytes = 6},
+                     {.bytes = 6},
+                     {.bytes = 6},
+                     {.bytes = 3.5},
+                     {.bytes = 3.5},
+                     {.bytes = 3.5},
+                     {.bytes = 3.5},
+                     {.bytes = 3.5}}),
+              15.5, 1e-3);
+}
+
 TEST_F(PhaseBoundTest, ObjectsOfAFileAreApart) {
   load_ = {0, 10, 500};
   EXPECT_NEAR(bound({{.bytes = 10, .count = 3}}), 510, 1e-2);
@@ -74,6 +95,20 @@ TEST_F(PhaseBoundTest, SlowServersCount) {
   EXPECT_NEAR(bound(std::vector<Item>(7, {.bytes = 10})), 30, 1e-3);
 }
 
+TEST_F(PhaseBoundTest, ObjectsOfAFileMeetWhatOthersMoveOnTheServer) {
+  model::Cluster cluster{.name = "test"};
+  cluster.servers = {{.name = "a", .bandwidth = BytesPerSecond{1e9}}, {.name = "b", .bandwidth = BytesPerSecond{3e9}}};
+  for (std::uint32_t j = 0; j < 4; ++j) {
+    cluster.osts.push_back(
+        {.index = {j}, .oss = j / 2, .total = Bytes::gib(10), .free = Bytes::gib(10), .available = Bytes::gib(10)});
+  }
+  table_ = *placement::make_targets(cluster, {});
+  // Of three objects one is on the first server, which does one target's worth and is busy until 50, though not on both of its
+  // targets. That takes until 60; half an object on each of them, as far as the bound knows, until 55.
+  load_ = {50, 0, 0, 0};
+  EXPECT_NEAR(bound({{.bytes = 10, .count = 3}}), 55, 1e-3);
+}
+
 // Never above what trying all placements gives.
 TEST_F(PhaseBoundTest, HoldsAgainstAllPlacements) {
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
@@ -90,6 +125,7 @@ TEST_F(PhaseBoundTest, HoldsAgainstAllPlacements) {
     std::vector<Item> items;
     for (std::uint64_t i = 0; i < 1 + rng.below(7); ++i) {
       files.push_back({.bytes = {1 + rng.below(100)}, .phase = 0, .stripes = 1});
+      if (i > 0 && seed % 2 == 0) files.back().bytes = files[rng.below(i)].bytes;
       items.push_back({.bytes = static_cast<double>(files.back().bytes.count)});
     }
     const Problem problem{.table = table_, .files = files, .phases = {{.seconds = 1}}, .speed = speed_, .load = load_};

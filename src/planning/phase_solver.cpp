@@ -13,8 +13,9 @@ namespace iez::planning {
 
 namespace {
 
-constexpr double kNear = 1e-6;       // a phase is not searched that is so near to its bound
-constexpr std::size_t kSharp = 512;  // targets
+constexpr double kNear = 1e-6;         // a phase is not searched that is so near to its bound
+constexpr std::size_t kSharp = 512;    // targets
+constexpr std::uint64_t kLooks = 300;  // for each object and target, at most: few of both have been tried by then
 
 }  // namespace
 
@@ -258,7 +259,8 @@ bool PhaseSolver::exchange(const PhaseLoad& load, std::span<const Item> items, s
   }
   ExchangeSearch search(std::move(phase));
   // Where there are many targets a sharp bound takes longer than what it saves.
-  search.improve(first, placed, sound.size() <= kSharp ? bound.value(time) : 0, options_.effort);
+  const std::uint64_t effort = std::min<std::uint64_t>(options_.effort, kLooks * placed.size() * sound.size());
+  search.improve(first, placed, sound.size() <= kSharp ? bound.value(time) : 0, effort);
   return true;
 }
 

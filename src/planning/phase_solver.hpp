@@ -10,7 +10,8 @@
 //      even, too, and phases one after the other use different targets.
 //   2. Where sizes differ and the time is above the lower bound: objects move off the slowest target, or change places with
 //      smaller ones of others, as long as that helps; when it does not, a few are moved at random and the search goes on from
-//      there. `effort` bounds it, the best placement is kept, and the random numbers have a fixed seed.
+//      there. `effort` bounds it, less for few objects and targets; the best placement is kept, and the random numbers have a
+//      fixed seed.
 //
 // Quality. Exact for objects of one size and targets of one speed, which is the common case: ceil(objects / targets) objects on
 // the slowest. Otherwise the first step ends within 4/3 of the optimum (Graham 1969) where room is no matter; what the second
@@ -80,6 +81,7 @@ class PhaseSolver {
 
   // Targets of a pool that take objects, the sound ones first; how many of them are sound.
   std::span<const std::uint32_t> members(std::uint32_t pool) const { return members_[pool]; }
+  std::span<const std::uint32_t> sound_members(std::uint32_t pool) const { return members(pool).first(sound_[pool]); }
 
  private:
   struct Slot {

@@ -4,14 +4,13 @@
 #include <array>
 #include <map>
 #include <numeric>
-#include <optional>
 
 #include <fmt/format.h>
 
 #include "planning/evening.hpp"
 #include "planning/exchange_search.hpp"
-#include "planning/phase_bound.hpp"
 #include "planning/phase_solver.hpp"
+#include "planning/room_trade.hpp"
 #include "planning/stripe_choice.hpp"
 
 namespace iez::planning {
@@ -42,6 +41,7 @@ class Planner {
       IEZ_TRY(const bool placed, place_phase(phase));
       if (!placed) return false;
     }
+    if (RoomTrade(problem_, files_, solver_, used_, available_).improve(out_)) count_later();
     if (!loads_.empty()) even_out_shared();
     return true;
   }
@@ -162,8 +162,21 @@ class Planner {
     return found->second;
   }
 
+  // What loads_ has, once more.
+  void count_later() {
+    loads_.clear();
+    for (std::size_t i = 0; i < problem_.files.size(); ++i) {
+      const std::uint32_t second = second_of(problem_.files[i]);
+      if (second == kNoPhase) continue;
+      const Placed& placed = out_.files[i];
+      std::vector<double>& load = load_of(second);
+      for (const std::uint32_t target : out_.of(placed)) load[target] += static_cast<double>(placed.object_bytes.count);
+    }
+  }
+
   // Files were placed so that the phases in which they are written are fast. Now those in which they are read together: objects
-  // change places as far as no other phase gets slower, or, in further attempts, not by more than a share. The best counts.
+  // change places as far as no other phase gets slower, or, in further attempts, not by more than a share; with the files of all
+  // phases placed anew before that, and without. The best counts.
   void even_out_shared() {
     std::vector<std::uint32_t> written;
     for (const File& file : problem_.files) {
@@ -175,14 +188,17 @@ class Planner {
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
       const State begin = best;
       for (const double share : kShares) {
-        if (work_ > kMostWork) break;
-        restore(begin);
-        for (int round = 0; round < kRounds; ++round) {
-          for (const auto& [phase, unused] : begin.loads) even_out(phase, round == 0 ? share : 0);
-          for (const std::uint32_t phase : written) even_out(phase, 0);
+        for (const bool anew : {true, false}) {
+          if (work_ > kMostWork) break;
+          restore(begin);
+          for (std::size_t k = 0; anew && k < written.size(); ++k) refill(written[k], share);
+          for (int round = 0; round < kRounds; ++round) {
+            for (const auto& [phase, unused] : begin.loads) even_out(phase, round == 0 ? share : 0);
+            for (const std::uint32_t phase : written) even_out(phase, 0);
+          }
+          State now = state();
+          if (now.seconds < best.seconds) best = std::move(now);
         }
-        State now = state();
-        if (now.seconds < best.seconds) best = std::move(now);
       }
       if (best.seconds > begin.seconds * kWorthAnother) break;
     }
@@ -202,6 +218,90 @@ class Planner {
     used_ = state.used;
     available_ = state.available;
     loads_ = state.loads;
+  }
+
+  // Places the files of a phase anew, each where least is read together with it as long as the phase does not take longer than it
+  // does, by a share. What is placed so badly that the phase takes longer, even_out() may mend.
+  void refill(std::uint32_t phase, double share) {
+    const double limit = second_phase(phase, share).limit;
+    load_.begin(problem_.phases[phase]);
+    std::vector<std::uint32_t> members;
+    for (const std::uint32_t i : files_.of(phase)) {
+      const Placed& at = out_.files[i];
+      if (at.stripes == 0) continue;
+      if (home_of(problem_.files[i]) != phase) {
+        for (const std::uint32_t target : out_.of(at)) load_.add(target, static_cast<double>(at.object_bytes.count));
+        continue;
+      }
+      members.push_back(i);
+    }
+    const std::uint64_t work = kCall + members.size() * used_.size() / kLooksPerWork;
+    if (work_ + work > kMostWork) return;
+    work_ += work;
+    // The largest first, as ever.
+    std::ranges::stable_sort(members, std::greater<>(), [&](std::uint32_t i) { return out_.files[i].object_bytes; });
+    const std::vector<std::uint32_t> before = out_.targets;
+    for (const std::uint32_t i : members) book(i, false);
+    for (std::size_t k = 0; k < members.size(); ++k) {
+      if (find_targets(members[k], limit)) {
+        book(members[k], true);
+        continue;
+      }
+      // Where room is so short, all stay where they were.
+      for (std::size_t done = 0; done < k; ++done) book(members[done], false);
+      out_.targets = before;
+      for (const std::uint32_t i : members) book(i, true);
+      return;
+    }
+  }
+
+  // Enters the objects of a file where it is placed, or takes them out; its phase is not looked at.
+  void book(std::uint32_t i, bool in) {
+    const File& file = problem_.files[i];
+    const Placed& at = out_.files[i];
+    const std::uint64_t room = objects_of(file, at.stripes).room.count;
+    std::vector<double>* second = second_of(file) == kNoPhase ? nullptr : &load_of(file.read_phase);
+    for (const std::uint32_t target : out_.of(at)) {
+      // Unsigned numbers wrap, so that this subtracts as well.
+      used_[target] += in ? at.object_bytes.count : -at.object_bytes.count;
+      available_[target] += in ? -room : room;
+      const auto bytes = static_cast<double>(at.object_bytes.count);
+      if (second != nullptr) (*second)[target] += in ? bytes : -bytes;
+    }
+  }
+
+  // Targets for a file of the phase in load_: those that have least of what is read together with it, of those on which the phase
+  // stays within the limit; where there are none, those that the phase reaches first. False: there is no room.
+  bool find_targets(std::uint32_t i, double limit) {
+    const File& file = problem_.files[i];
+    const Placed& at = out_.files[i];
+    const auto bytes = static_cast<double>(at.object_bytes.count);
+    const std::uint64_t room = objects_of(file, at.stripes).room.count;
+    const std::vector<double>* later = second_of(file) == kNoPhase ? nullptr : &load_of(file.read_phase);
+    struct Candidate {
+      double over = 0;  // the limit
+      double time = 0;  // of what is read together, or else of the phase
+      std::uint32_t target = 0;
+      auto operator<=>(const Candidate&) const = default;
+    };
+    std::vector<Candidate> candidates;
+    for (const std::uint32_t j : solver_.sound_members(file.pool)) {
+      if (available_[j] < room) continue;
+      double time = (load_.of(j) + bytes) / load_.speed_of(j);
+      if (!load_.has_fast_servers()) {
+        const std::uint32_t server = load_.server_of(j);
+        time = std::max(time, (load_.of_server(server) + bytes) / load_.speed_of_server(server));
+      }
+      candidates.push_back({std::max(0.0, time - limit), later == nullptr ? time : ((*later)[j] + bytes) / load_.speed_of(j), j});
+    }
+    if (candidates.size() < at.stripes) return false;
+    const auto end = candidates.begin() + at.stripes;
+    std::ranges::partial_sort(candidates, end);
+    for (std::uint32_t k = 0; k < at.stripes; ++k) {
+      out_.targets[at.first + k] = candidates[k].target;
+      load_.add(candidates[k].target, bytes);
+    }
+    return true;
   }
 
   // The objects of one phase, while the others that they belong to get slower by that share at most.
@@ -276,8 +376,10 @@ class Planner {
   static constexpr std::uint32_t kTries = 24;
   static constexpr int kRounds = 2;
   static constexpr int kAttempts = 4;
-  static constexpr std::uint64_t kMostWork = 3'000'000;  // of even_out(), after which no attempt begins: files, and for each call
+  // Of refill(), and of even_out(), after which no attempt begins: files, and for each call.
+  static constexpr std::uint64_t kMostWork = 3'000'000;
   static constexpr std::uint64_t kCall = 1000;
+  static constexpr std::uint64_t kLooksPerWork = 16;  // at targets
   static constexpr double kWorthAnother = 0.998;
   static constexpr std::array<double, 6> kShares{0, 0.01, 0.04, 0.12, 0.4, 4};
 
@@ -393,93 +495,6 @@ std::string verdict_text(const Plan& plan) {
       return "there is not enough room for the files on any set of OSTs";
   }
   return "";
-}
-
-namespace {
-
-// The phase in which exactly those files are written that are read in this one, if these are all that there is in both.
-std::optional<std::uint32_t> written_and_read_alike(const Problem& problem, const PhaseFiles& files, std::uint32_t phase) {
-  const auto read = files.of(phase);
-  if (read.empty()) return std::nullopt;
-  const std::uint32_t written = problem.files[read.front()].phase;
-  if (written == phase || written >= problem.phases.size() || files.of(written).size() != read.size()) return std::nullopt;
-  const bool alike = std::ranges::all_of(read, [&](std::uint32_t i) { return problem.files[i].phase == written; });
-  return alike ? std::optional(written) : std::nullopt;
-}
-
-// What the bounds of phases are made from.
-class Bounds {
- public:
-  Bounds(const Problem& problem, const Placement& placement)
-      : problem_(problem), placement_(placement), scored_(score(problem, placement)), files_(problem) {
-    for (std::uint32_t j = 0; j < problem.table.targets.size(); ++j) {
-      room_.push_back(problem.table.targets[j].available.count);
-      if (problem.table.targets[j].exclusion == placement::Exclusion::none) targets_.push_back(j);
-    }
-    for (std::uint32_t p = 0; p < problem.phases.size(); ++p) apart_.push_back(bound_of(p, room_));
-  }
-
-  const std::vector<double>& apart() const { return apart_; }
-
-  // What the phase, and that in which its very files are written, take longer than the sum of their bounds: they have one
-  // placement, so what the one leaves of its time is all the room that the other has. 0 for other phases.
-  double together(std::uint32_t phase) const {
-    const auto written = written_and_read_alike(problem_, files_, phase);
-    if (!written) return 0;
-    PhaseLoad first(problem_);
-    first.begin(problem_.phases[*written]);
-    const double apart = apart_[*written] + apart_[phase];
-    const double most = scored_.phases[*written] + scored_.phases[phase];
-    double least = most;
-    for (int cell = 0; cell < kCells && apart < most; ++cell) {
-      // The first phase takes from `low` to `high`.
-      const double low = apart_[*written] + (most - apart) * cell / kCells;
-      const double high = apart_[*written] + (most - apart) * (cell + 1) / kCells;
-      std::vector<std::uint64_t> left = room_;
-      for (const std::uint32_t j : targets_) {
-        const double spare = std::max(0.0, high * (1 + 1e-9) * first.speed_of(j) - first.of(j));
-        left[j] = std::min(left[j], static_cast<std::uint64_t>(spare) + 1);
-      }
-      least = std::min(least, low + bound_of(phase, left));
-    }
-    return std::max(0.0, least - apart);
-  }
-
- private:
-  double bound_of(std::uint32_t phase, std::span<const std::uint64_t> room) const {
-    PhaseLoad load(problem_);
-    load.begin(problem_.phases[phase]);
-    std::vector<Item> items;
-    for (const std::uint32_t i : files_.of(phase)) {
-      const Placed& placed = placement_.files[i];
-      if (placed.stripes == 0) continue;
-      items.push_back({.bytes = static_cast<double>(placed.object_bytes.count), .count = placed.stripes});
-    }
-    return PhaseBound(load, items, targets_, room).value(scored_.phases[phase]);
-  }
-
-  static constexpr int kCells = 32;
-
-  const Problem& problem_;
-  const Placement& placement_;
-  Score scored_;
-  PhaseFiles files_;
-  std::vector<std::uint32_t> targets_;
-  std::vector<std::uint64_t> room_;
-  std::vector<double> apart_;
-};
-
-}  // namespace
-
-std::vector<double> phase_bounds(const Problem& problem, const Placement& placement) {
-  return Bounds(problem, placement).apart();
-}
-
-double lower_bound(const Problem& problem, const Placement& placement) {
-  const Bounds bounds(problem, placement);
-  double sum = std::accumulate(bounds.apart().begin(), bounds.apart().end(), 0.0);
-  for (std::uint32_t p = 0; p < problem.phases.size(); ++p) sum += bounds.together(p);
-  return sum;
 }
 
 }  // namespace iez::planning

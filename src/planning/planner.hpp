@@ -1,18 +1,19 @@
 // The one planner: which targets the files of the next run go to, or that Lustre's own choice is as good.
 //
 // make_plan() solves the problem of problem.hpp phase by phase, those with the most bytes first (phase_solver.hpp). A file that
-// belongs to two phases is placed with the one in which it is written, among equals where the other has least; then objects of
-// both change places as far as the sum of all phases gets smaller. Stripe counts that are open are chosen first
-// (stripe_choice.hpp). When the times of all phases are settled, targets and servers are filled more evenly as far as no phase
-// gets slower (evening.hpp). What comes out is compared with Lustre's own placement, simulated from the same targets
-// (lustre_default.hpp), and is a plan only if it is
+// belongs to two phases is placed with the one in which it is written, among equals where the other has least. Then room that all
+// phases want goes to those that gain most by it (room_trade.hpp); and files that are read together are placed anew, phase by
+// phase, each where the reading has least as long as its own phase does not take longer, or by a share only, whereupon objects of
+// both change places as far as the sum of all phases gets smaller (exchange_search.hpp). Of all attempts the best counts. Stripe
+// counts that are open are chosen first (stripe_choice.hpp). When the times of all phases are settled, targets and servers are
+// filled more evenly as far as no phase gets slower (evening.hpp). What comes out is compared with Lustre's own placement,
+// simulated from the same targets (lustre_default.hpp), and is a plan only if it is
 //   faster     by at least kFaster, or
 //   more even  as fast, and its OSTCost or OSSCost better by at least kMoreEven, and neither worse.
 // Else there is no plan, and the program runs as it would without iez.
 //
-// Quality. Exact where all objects of a phase are of one size and targets of one speed; otherwise see phase_solver.hpp. The bound
-// of a whole problem is the sum of the bounds of its phases (phase_bound.hpp); two phases of the very same files are bounded
-// together.
+// Quality. Exact where all objects of a phase are of one size, targets of one speed and nobody is short of room; otherwise see
+// phase_solver.hpp. What no placement of a whole problem can do better than is in lower_bound.hpp.
 //
 // Complexity: O(P m log m + objects log m), plus the search of phases with mixed sizes, plus the draws of Lustre's default.
 //
@@ -70,11 +71,5 @@ std::string stripe_reason(const File& file, const Placed& placed, std::size_t us
 
 // One sentence: what was compared, and what came of it.
 std::string verdict_text(const Plan& plan);
-
-// No placement has a phase faster than this: for each phase by itself, with the stripe counts of the placement.
-std::vector<double> phase_bounds(const Problem& problem, const Placement& placement);
-
-// No placement has a smaller sum over all phases, with the stripe counts of the placement. At least the sum of phase_bounds().
-double lower_bound(const Problem& problem, const Placement& placement);
 
 }  // namespace iez::planning

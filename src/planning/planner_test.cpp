@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "planning/lower_bound.hpp"
 #include "planning/planning_test_support.hpp"
 
 namespace iez::planning {
@@ -221,6 +222,38 @@ TEST(Planner, ReadingTogetherIsEvenedOutAsFarAsWritingGetsNoSlower) {
   ASSERT_TRUE(plan);
   expect_sound(problem, plan->placement);
   EXPECT_LT(plan->score.seconds, 1.05 * lower_bound(problem, plan->placement));
+}
+
+// One file of each phase is so large that the others could be anywhere. But where the largest of all is, none of those that are
+// read with it should be: too many to be moved one by one.
+TEST(Planner, WhatIsReadTogetherIsPlacedAnewWhereWritingLeavesAChoice) {
+  const auto table = machine(4, 5);
+  Rng rng(7);
+  std::vector<File> files;
+  for (std::uint32_t phase = 0; phase < 12; ++phase) {
+    files.push_back(file(phase == 11 ? 1600 : 200, phase));
+    for (std::uint32_t i = 0; i < 100; ++i) files.push_back(file(8 + rng.below(24), phase));
+  }
+  for (File& one : files) one.read_phase = 12;
+  const Problem problem{.table = table, .files = files, .phases = std::vector<Phase>(13), .speed = {}, .load = {}};
+  const auto plan = make_plan(problem, {.compare = false});
+  ASSERT_TRUE(plan);
+  expect_sound(problem, plan->placement);
+  EXPECT_LT(plan->score.seconds, 1.01 * lower_bound(problem, plan->placement));
+}
+
+// The first phase waits for its large file wherever the small ones go; the second one waits half as long if the room of the
+// nearly full target is its own.
+TEST(Planner, ScarceRoomGoesToThePhaseThatGainsByIt) {
+  auto table = machine(1, 3);
+  fill(table, 2, Bytes::gib(10) - Bytes::mib(10));
+  const std::vector<File> files{file(40, 0), file(10, 0), file(10, 0), file(10, 1), file(10, 1), file(10, 1)};
+  const Problem problem{.table = table, .files = files, .phases = std::vector<Phase>(2), .speed = {}, .load = {}};
+  const auto plan = make_plan(problem, {.compare = false});
+  ASSERT_TRUE(plan);
+  expect_sound(problem, plan->placement);
+  EXPECT_DOUBLE_EQ(plan->score.phases[0], 40 * kMib);
+  EXPECT_DOUBLE_EQ(plan->score.phases[1], 10 * kMib);
 }
 
 TEST(Planner, MixedSizesOnSlowServersAreSearched) {

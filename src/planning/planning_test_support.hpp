@@ -58,10 +58,10 @@ inline void expect_sound(const Problem& problem, const Placement& placement) {
   for (std::size_t j = 0; j < needed.size(); ++j) EXPECT_LE(needed[j], problem.table.targets[j].available.count);
 }
 
-// The least sum of phase times for files of one stripe, by trying every placement.
+// The least sum of phase times for files of one stripe, by trying every placement for which there is room.
 class BruteForce {
  public:
-  explicit BruteForce(const Problem& problem) : problem_(problem) {
+  explicit BruteForce(const Problem& problem) : problem_(problem), taken_(problem.table.targets.size()) {
     placement_.files.resize(problem.files.size());
     placement_.targets.resize(problem.files.size());
     for (std::size_t i = 0; i < problem.files.size(); ++i) {
@@ -79,14 +79,19 @@ class BruteForce {
       best_ = std::min(best_, score(problem_, placement_).seconds);
       return;
     }
+    const std::uint64_t room = std::max(problem_.files[i].bytes, problem_.files[i].room).count;
     for (std::uint32_t j = 0; j < problem_.table.targets.size(); ++j) {
+      if (taken_[j] + room > problem_.table.targets[j].available.count) continue;
       placement_.targets[i] = j;
+      taken_[j] += room;
       place(i + 1);
+      taken_[j] -= room;
     }
   }
 
   const Problem& problem_;
   Placement placement_;
+  std::vector<std::uint64_t> taken_;  // room, on each target
   double best_ = std::numeric_limits<double>::infinity();
 };
 

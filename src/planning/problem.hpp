@@ -93,8 +93,7 @@ struct Score {
 // The files that a placement leaves to Lustre count for nothing. REQUIRES: the placement is one of this problem.
 Score score(const Problem& problem, const Placement& placement);
 
-// Files of each phase: those written in it, then those read in it. A file that is read in the phase in which it is written is
-// there once.
+// Files of each phase: those written in it, then those of other phases that are read in it.
 class PhaseFiles {
  public:
   explicit PhaseFiles(const Problem& problem);
@@ -120,6 +119,9 @@ class PhaseLoad {
     target_[target] += bytes;
     server_[problem_.table.targets[target].server] += bytes;
   }
+
+  // Makes a target look slower, but not its server.
+  void delay(std::uint32_t target, double bytes) { target_[target] += bytes; }
 
   double of(std::uint32_t target) const { return target_[target]; }
   double time_of(std::uint32_t target) const { return target_[target] / speed_[target]; }
