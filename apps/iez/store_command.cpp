@@ -4,8 +4,11 @@
 #include <pwd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <optional>
+#include <span>
 #include <utility>
 
 #include <fmt/chrono.h>
@@ -26,6 +29,11 @@ namespace iez::cli {
 namespace {
 
 constexpr std::size_t kShownPhases = 12;
+
+// Of a table whose head tells the zone.
+std::string short_time_text(std::int64_t nanoseconds) {
+  return fmt::format("{:%Y-%m-%d %H:%M}", fmt::gmtime(static_cast<std::time_t>(nanoseconds / 1'000'000'000)));
+}
 
 std::string time_text(std::int64_t nanoseconds) {
   if (nanoseconds == 0) return "never";
@@ -58,7 +66,9 @@ Result<store::Application> application_named(store::Store& store, const std::str
   return fail(Errc::not_found, std::move(message));
 }
 
-ordered_json run_json(const store::Run& run) {
+std::string short_text(const std::string& text) { return text.size() <= 60 ? text : text.substr(0, 57) + "..."; }
+
+ordered_json run_json(const store::Run& run, runs::Way way) {
   return {{"key", run.key},
           {"started_ns", run.started_ns},
           {"ended_ns", run.ended_ns},
@@ -80,7 +90,8 @@ ordered_json run_json(const store::Run& run) {
           {"accuracy", or_null(run.accuracy)},
           {"accuracy_by_weight", or_null(run.by_weight)},
           {"foretold", run.foretold},
-          {"met", run.met}};
+          {"met", run.met},
+          {"counts_as", runs::to_string(way)}};
 }
 
 ordered_json gain_json(const planning::Comparison& gain) {
@@ -94,33 +105,69 @@ std::string gain_cells(const planning::Comparison& gain) {
                      planning::to_string(gain.gain), counted(gain.by_default, "run"), gain.placed);
 }
 
-// Runs by default against placed ones, of the shape that the newest run has.
+// Runs by default against placed ones, of the shape that the next run is predicted to have: as it will be judged.
 struct GainHistory {
   runs::GuardAnswer whole;
   std::vector<planning::Comparison> phases;
+  bool always = false;  // it is placed whatever comes of this
 };
 
-GainHistory gain_history(std::span<const store::Run> newest_first) {
-  if (newest_first.empty()) return {};
-  const runs::RunShape shape = runs::shape_of(newest_first.front());
-  return {.whole = runs::judge_history(newest_first, shape), .phases = runs::compare_phases(newest_first, shape)};
+Result<GainHistory> gain_history(store::Store& store, std::span<const store::Run> newest_first,
+                                 const std::optional<store::Prediction>& prediction) {
+  if (newest_first.empty()) return GainHistory{};
+  IEZ_TRY(const config::Settings settings, config::load_settings(config::default_sources()));
+  runs::RunShape shape = runs::shape_of(newest_first.front());
+  if (prediction && !prediction->rows.empty()) {
+    std::vector<store::FileRow> files;
+    if (prediction->run != 0) {
+      IEZ_TRY(files, store.files(prediction->run));
+    }
+    shape = runs::shape_of(*prediction, settings.place.least_file, newest_first, files);
+  }
+  const runs::FactsOf facts = runs::stored_facts(store);
+  return GainHistory{.whole = runs::judge_history(newest_first, shape, facts),
+                     .phases = runs::compare_phases(newest_first, shape, facts),
+                     .always = settings.place.always};
 }
 
 ordered_json history_json(const GainHistory& history) {
   ordered_json phases = ordered_json::array();
   for (const planning::Comparison& one : history.phases) phases.push_back(gain_json(one));
-  return {{"whole", gain_json(history.whole.gain)},  {"write", gain_json(history.whole.writes)},
-          {"read", gain_json(history.whole.reads)},  {"write_phases", std::move(phases)},
-          {"stepped_back", history.whole.step_back}, {"tries_in", history.whole.tries_in}};
+  return {{"whole", gain_json(history.whole.gain)},           {"write", gain_json(history.whole.writes)},
+          {"read", gain_json(history.whole.reads)},           {"write_phases", std::move(phases)},
+          {"stepped_back", history.whole.step_back},          {"tries_in", history.whole.tries_in},
+          {"by_default_once", history.whole.by_default_once}, {"too_short", history.whole.too_short}};
+}
+
+// Why there is nothing to compare; empty: nothing was placed.
+std::string nothing_compared_text(const runs::GuardAnswer& whole) {
+  if (whole.too_short > 0 && whole.gain.by_default + whole.gain.placed == 0) {
+    return fmt::format("not compared with Lustre's default: phases under {:g} s are too short to compare\n", runs::kTooShort);
+  }
+  if (whole.gain.placed == 0) return "";
+  std::string out = fmt::format(
+      "not compared with Lustre's default yet: of runs like the next one, {} {} placed, and none was by "
+      "default\n",
+      whole.gain.placed, whole.gain.placed == 1 ? "was" : "were");
+  if (whole.too_short > 0) {
+    out += fmt::format("  {} not counted: phases under {:g} s are too short to compare\n", counted(whole.too_short, "run"),
+                       runs::kTooShort);
+  }
+  return out;
 }
 
 std::string history_text(const GainHistory& history) {
-  if (history.whole.gain.gain == planning::Gain::unknown) return "";
-  std::string out = "placed against Lustre's default, rates with 90 % confidence, runs like the last one:\n";
-  out += fmt::format("  whole run      {}\n", gain_cells(history.whole.gain));
-  if (history.whole.reads.gain != planning::Gain::unknown) {
-    out += fmt::format("  writing        {}\n", gain_cells(history.whole.writes));
-    out += fmt::format("  reading        {}\n", gain_cells(history.whole.reads));
+  const runs::GuardAnswer& whole = history.whole;
+  std::string out;
+  if (whole.gain.gain == planning::Gain::unknown) {
+    out = nothing_compared_text(whole);
+  } else {
+    out = "placed against Lustre's default, rates with 90 % confidence, runs like the next one:\n";
+    out += fmt::format("  whole run      {}\n", gain_cells(whole.gain));
+    if (whole.reads.gain != planning::Gain::unknown) {
+      out += fmt::format("  writing        {}\n", gain_cells(whole.writes));
+      out += fmt::format("  reading        {}\n", gain_cells(whole.reads));
+    }
   }
   for (std::size_t i = 0; i < history.phases.size() && history.phases.size() > 1; ++i) {
     if (i == kShownPhases) {
@@ -129,9 +176,11 @@ std::string history_text(const GainHistory& history) {
     }
     out += fmt::format("  write phase {:<3}{}\n", i + 1, gain_cells(history.phases[i]));
   }
-  if (history.whole.step_back) {
-    out += fmt::format("  stepped back: not placed; a plan is tried again after {} more runs\n", history.whole.tries_in);
+  if (history.always) return out + (out.empty() ? "" : "  place.when is \"always\": placed in any case\n");
+  if (whole.step_back) {
+    out += fmt::format("  stepped back: not placed; a plan is tried again after {} more runs\n", whole.tries_in);
   }
+  if (whole.by_default_once) out += "  next run: by Lustre's default once, to have something to compare with\n";
   return out;
 }
 
@@ -351,11 +400,12 @@ Result<void> run_app_show(const AppShowOptions& options, Context& context) {
   IEZ_TRY(const auto store, open_store(options.common, context));
   IEZ_TRY(const store::Application app,
           application_named(*store, options.owner.empty() ? current_user() : options.owner, options.name));
-  IEZ_TRY(const auto listed, store->runs(app.id, options.limit));
-  IEZ_TRY(const auto compared, store->runs(app.id, 2 * runs::kCompared));
+  IEZ_TRY(const auto compared, store->runs(app.id, options.limit == 0 ? 0 : std::max(options.limit, runs::kLookedAt)));
+  const auto listed = std::span(compared).first(options.limit == 0 ? compared.size() : std::min(options.limit, compared.size()));
   IEZ_TRY(const auto prediction, store->latest_prediction(app.id));
   IEZ_TRY(const auto allocation, store->latest_allocation(app.id));
-  const GainHistory history = gain_history(compared);
+  IEZ_TRY(const GainHistory history, gain_history(*store, compared, prediction));
+  const std::vector<runs::Way> ways = runs::ways_of(compared, listed.size(), runs::stored_facts(*store));
   IEZ_TRY(const auto slow, slow_osts(*store, compared, context));
   const ordered_json model = prediction ? model_json(prediction->model) : ordered_json(nullptr);
   if (options.common.json) {
@@ -384,7 +434,7 @@ Result<void> run_app_show(const AppShowOptions& options, Context& context) {
                             {"rows", allocation->row_count},  {"planned", allocation->planned},
                             {"created", allocation->created}, {"expired", allocation->expired}};
     }
-    for (const store::Run& run : listed) json["runs"].push_back(run_json(run));
+    for (std::size_t i = 0; i < listed.size(); ++i) json["runs"].push_back(run_json(listed[i], ways[i]));
     return print(to_line(json));
   }
   std::string out = fmt::format("{} of {}\n", text::printable(app.name), text::printable(app.owner));
@@ -406,27 +456,27 @@ Result<void> run_app_show(const AppShowOptions& options, Context& context) {
     out += fmt::format("{}: {}\n", text::printable(one.file_system), planning::suspicion_text(one.slow));
   }
   out += history_text(history);
-  Table table({{.title = "RUN"},
-               {.title = "MODE"},
-               {.title = "STATUS", .align = Align::right},
+  if (!listed.empty()) out += fmt::format("last command: {}\n", text::printable(short_text(listed.front().command)));
+  Table table({{.title = "RUN (UTC)"},
+               {.title = "EXIT", .align = Align::right},
                {.title = "RANKS", .align = Align::right},
                {.title = "FILES", .align = Align::right},
+               {.title = "PLACED", .align = Align::right},
+               {.title = "NEW", .align = Align::right},
                {.title = "WRITTEN", .align = Align::right},
-               {.title = "PLANNED", .align = Align::right},
-               {.title = "UNPLANNED", .align = Align::right},
-               {.title = "PREDICTED", .align = Align::right},
-               {.title = "COMMAND"}});
-  for (const store::Run& run : listed) {
-    table.add({{time_text(run.started_ns)},
-               {std::string(to_string(run.mode))},
+               {.title = "SIZES", .align = Align::right},
+               {.title = "COUNTS AS"}});
+  for (std::size_t i = 0; i < listed.size(); ++i) {
+    const store::Run& run = listed[i];
+    table.add({{short_time_text(run.started_ns)},
                {fmt::format("{}", run.exit_status)},
-               {fmt::format("{}", run.ranks)},
+               {run.ranks == 0 ? "-" : fmt::format("{}", run.ranks)},
                {fmt::format("{}", run.files)},
-               {to_string(run.written)},
                {fmt::format("{}", run.planned)},
                {fmt::format("{}", run.unplanned)},
-               {percent_text(run.accuracy)},
-               {run.command.size() <= 60 ? run.command : run.command.substr(0, 57) + "..."}});
+               {to_string(run.written)},
+               {run.accuracy ? fmt::format("{:.0f} %", *run.accuracy) : "-"},
+               {std::string(runs::to_string(ways[i]))}});
   }
   return print(out + table.render(context.terminal, true));
 }

@@ -9,6 +9,7 @@ namespace iez::runs {
 namespace {
 
 constexpr int kSucceeded = 0;
+constexpr double kMost = 9e18;  // bytes
 
 Bytes times(Bytes bytes, std::uint64_t count) {
   std::uint64_t product = 0;
@@ -17,7 +18,7 @@ Bytes times(Bytes bytes, std::uint64_t count) {
 
 bool near(double a, double b) { return a <= b * kSameShape && b <= a * kSameShape; }
 
-bool was_placed(const store::Run& run) { return run.mode == store::RunMode::place && run.planned > 0; }
+bool none_placed(const store::Run& run) { return run.mode != store::RunMode::place || run.planned == 0; }
 
 struct Moved {
   double bytes = 0;
@@ -54,27 +55,77 @@ double rate_of_write_phase(const store::Run& run, std::size_t number) {
   return 0;
 }
 
+// `placed_before`: by runs before it, as far as known.
+Way way_of(const store::Run& run, bool placed_before, const FactsOf& facts_of) {
+  if (run.exit_status != kSucceeded) return Way::failed;
+  if (moved_by(run, Kind::both).seconds < kTooShort) return Way::too_short;
+  const RunFacts facts = facts_of ? facts_of(run) : RunFacts{};
+  if (none_placed(run)) {
+    if (facts.created) return *facts.created >= kClearly ? Way::by_default : Way::written_over;
+    return placed_before ? Way::not_known : Way::by_default;
+  }
+  const std::uint64_t files = facts.plan_rows ? *facts.plan_rows + run.unplanned : shape_of(run).files;
+  return static_cast<double>(run.planned) >= kClearly * static_cast<double>(files) ? Way::placed : Way::partly_placed;
+}
+
+bool same_ranks(std::uint32_t a, std::uint32_t b) { return a == 0 || b == 0 || a == b; }
+
+// How many runs are newer than the oldest one of which anything was placed; 0 where there is none such.
+std::size_t after_first_placed(std::span<const store::Run> newest_first) {
+  const auto last = std::ranges::find_if_not(newest_first.rbegin(), newest_first.rend(), none_placed);
+  if (last == newest_first.rend()) return 0;
+  return static_cast<std::size_t>(newest_first.rend() - last) - 1;
+}
+
+// Of the newest runs with as many ranks, one in five was to compare with: sizes that change all the time ask for no more.
+bool often_by_default(std::span<const store::Run> newest_first, std::uint32_t ranks) {
+  std::size_t seen = 0;
+  std::size_t by_default = 0;
+  for (const store::Run& run : newest_first) {
+    if (!same_ranks(run.ranks, ranks)) continue;
+    if (none_placed(run)) ++by_default;
+    if (++seen == kRetry) break;
+  }
+  return by_default >= kRetry / 5;
+}
+
 // Runs that are compared: of one shape, ended well, and not placed before the last long pause.
 struct Compared {
   std::vector<const store::Run*> by_default;  // newest first
   std::vector<const store::Run*> placed;
-  std::size_t since_placed = 0;  // runs by default after the newest placed one
+  std::size_t since_placed = 0;  // runs that placed nothing after the newest placed one
+  std::size_t too_short = 0;
+  bool tried = false;  // a run after a placed one placed nothing, and still does not count as by default
 };
 
-Compared runs_of(std::span<const store::Run> newest_first, const RunShape& shape) {
+Compared runs_of(std::span<const store::Run> newest_first, const RunShape& shape, const FactsOf& facts_of) {
   Compared out;
+  if (newest_first.empty()) return out;
+  const std::int64_t oldest = newest_first.front().started_ns - kOldest;
+  const std::size_t placed_from = after_first_placed(newest_first);
   std::size_t pause = 0;
-  for (const store::Run& run : newest_first) {
-    if (run.exit_status != kSucceeded || moved_by(run, Kind::both).seconds < kTooShort) continue;
-    if (!alike(shape_of(run), shape)) continue;
-    if (was_placed(run)) {
+  std::size_t like = 0;
+  bool in_vain = false;
+  for (std::size_t i = 0; i < newest_first.size() && like < kLike; ++i) {
+    const store::Run& run = newest_first[i];
+    if (run.started_ns < oldest || !alike(shape_of(run), shape)) continue;
+    // Reading the files of a run takes a while; where nothing was placed, or enough is known, it is for nothing.
+    const bool asks = placed_from > 0 && (!none_placed(run) || out.by_default.size() < kOfEach);
+    const Way way = way_of(run, i < placed_from, asks ? facts_of : FactsOf{});
+    if (way == Way::failed) continue;
+    ++like;
+    if (way == Way::too_short) ++out.too_short;
+    if (way == Way::placed) {
+      out.tried = out.tried || in_vain;
       if (!out.placed.empty() && pause >= kRetry) continue;
-      if (out.placed.size() < kCompared) out.placed.push_back(&run);
+      if (out.placed.size() < kOfEach) out.placed.push_back(&run);
       pause = 0;
-    } else {
+    } else if (none_placed(run)) {
+      in_vain = in_vain || way == Way::written_over || way == Way::too_short;
+      if (way == Way::too_short) continue;
       ++pause;
       if (out.placed.empty()) ++out.since_placed;
-      if (out.by_default.size() < kCompared) out.by_default.push_back(&run);
+      if (way == Way::by_default && out.by_default.size() < kOfEach) out.by_default.push_back(&run);
     }
   }
   return out;
@@ -106,24 +157,87 @@ RunShape shape_of(const store::Run& run) {
   return shape;
 }
 
-RunShape shape_of(const store::Prediction& prediction) {
+RunShape shape_of(const store::Prediction& prediction, Bytes least_file, std::span<const store::Run> runs,
+                  std::span<const store::FileRow> files) {
   RunShape shape{.ranks = prediction.ranks, .files = 0, .bytes = {}};
   for (const store::PredictionRow& row : prediction.rows) {
-    if (row.left_alone) continue;
+    if (row.bytes < least_file) continue;
     shape.files += row.files;
     shape.bytes += times(row.bytes, row.files);
   }
+  const auto learnt = std::ranges::find(runs, prediction.run, &store::Run::id);
+  if (prediction.run == 0 || learnt == runs.end()) return shape;
+  Bytes held;
+  for (const store::FileRow& file : files) {
+    if (file.phase >= 0 && file.written >= least_file) held += file.written;
+  }
+  const Bytes written = shape_of(*learnt).bytes;
+  if (held.count == 0 || written <= held) return shape;
+  const double over = static_cast<double>(written.count) / static_cast<double>(held.count);
+  shape.bytes = Bytes{static_cast<std::uint64_t>(std::min(static_cast<double>(shape.bytes.count) * over, kMost))};
   return shape;
 }
 
 bool alike(const RunShape& a, const RunShape& b) {
-  if (a.ranks != 0 && b.ranks != 0 && a.ranks != b.ranks) return false;
+  if (!same_ranks(a.ranks, b.ranks)) return false;
   return near(static_cast<double>(a.files), static_cast<double>(b.files)) &&
          near(static_cast<double>(a.bytes.count), static_cast<double>(b.bytes.count));
 }
 
-GuardAnswer judge_history(std::span<const store::Run> newest_first, const RunShape& shape) {
-  const Compared runs = runs_of(newest_first, shape);
+FactsOf stored_facts(store::Store& store) {
+  return [&store](const store::Run& run) {
+    RunFacts facts;
+    if (!none_placed(run)) {
+      if (const auto plan = store.find_allocation(run.plan); plan && *plan) facts.plan_rows = (*plan)->row_count;
+      return facts;
+    }
+    if (run.files_kept == 0) return facts;
+    const auto files = store.files(run.id);
+    if (!files) return facts;
+    double all = 0;
+    double created = 0;
+    for (const store::FileRow& file : *files) {
+      if (file.phase < 0) continue;
+      all += static_cast<double>(file.written.count);
+      if (file.created) created += static_cast<double>(file.written.count);
+    }
+    if (all > 0) facts.created = created / all;
+    return facts;
+  };
+}
+
+std::string_view to_string(Way way) {
+  switch (way) {
+    case Way::by_default:
+      return "default";
+    case Way::placed:
+      return "placed";
+    case Way::partly_placed:
+      return "in part";
+    case Way::written_over:
+      return "overwrote";
+    case Way::not_known:
+      return "unknown";
+    case Way::too_short:
+      return "too short";
+    case Way::failed:
+      return "failed";
+  }
+  return "";
+}
+
+std::vector<Way> ways_of(std::span<const store::Run> newest_first, std::size_t most, const FactsOf& facts_of) {
+  const std::size_t placed_from = after_first_placed(newest_first);
+  std::vector<Way> out;
+  for (std::size_t i = 0; i < std::min(most, newest_first.size()); ++i) {
+    out.push_back(way_of(newest_first[i], i < placed_from, facts_of));
+  }
+  return out;
+}
+
+GuardAnswer judge_history(std::span<const store::Run> newest_first, const RunShape& shape, const FactsOf& facts_of) {
+  newest_first = newest_first.first(std::min(newest_first.size(), kLookedAt));
+  const Compared runs = runs_of(newest_first, shape, facts_of);
   GuardAnswer out;
   out.gain = compare(runs, [](const store::Run& run) { return rate_of(run, Kind::both); });
   out.writes = compare(runs, [](const store::Run& run) { return rate_of(run, Kind::writes); });
@@ -132,11 +246,16 @@ GuardAnswer judge_history(std::span<const store::Run> newest_first, const RunSha
     out.step_back = true;
     out.tries_in = kRetry - runs.since_placed;
   }
+  out.too_short = runs.too_short;
+  out.by_default_once =
+      runs.by_default.empty() && runs.placed.size() >= kAlone && !runs.tried && !often_by_default(newest_first, shape.ranks);
   return out;
 }
 
-std::vector<planning::Comparison> compare_phases(std::span<const store::Run> newest_first, const RunShape& shape) {
-  const Compared runs = runs_of(newest_first, shape);
+std::vector<planning::Comparison> compare_phases(std::span<const store::Run> newest_first, const RunShape& shape,
+                                                 const FactsOf& facts_of) {
+  newest_first = newest_first.first(std::min(newest_first.size(), kLookedAt));
+  const Compared runs = runs_of(newest_first, shape, facts_of);
   std::vector<planning::Comparison> out;
   for (std::size_t number = 0; number < store::kMaxPhases; ++number) {
     out.push_back(compare(runs, [number](const store::Run& run) { return rate_of_write_phase(run, number); }));
@@ -155,6 +274,8 @@ std::string gain_text(const GuardAnswer& answer) {
         return std::string();
       case planning::Gain::alike:
         return fmt::format("{} as fast as by default ({:.2f}x, {})", what, gain.ratio, runs_text(gain));
+      case planning::Gain::unclear:
+        return fmt::format("{} not clear yet ({:.2f}x; {})", what, gain.ratio, runs_text(gain));
       case planning::Gain::faster:
       case planning::Gain::slower:
         return fmt::format("{} {:.2f}x the default's rate ({})", what, gain.ratio, runs_text(gain));

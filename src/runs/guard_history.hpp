@@ -1,54 +1,102 @@
 // Are placed runs of an application faster than those by default? What its history says, and whether it is placed again.
 //
 // Runs are compared by the rate of their phases (planning/guard.hpp), and only runs of one shape: as many ranks, about as many
-// files and bytes. When the placed ones are slower beyond noise, iez steps back: the next kRetry runs go by Lustre's default, and
-// then one is placed again, since file systems change. That one counts by itself: runs placed before the long pause are
-// forgotten. A run of another shape - more ranks, other files - has a history of its own, so placing begins anew there.
+// files and bytes in write phases. When the placed ones are slower beyond noise, iez steps back: the next kRetry runs go by
+// Lustre's default, and then one is placed again, since file systems change. That one counts by itself: runs placed before the
+// long pause are forgotten. A run of another shape - more ranks, other files - has a history of its own, so placing begins anew
+// there; after kAlone placed runs without one by default, the next goes by Lustre's default once, to have something to compare
+// with.
 //
-// Thread safety: pure functions.
+// What counts: the newest kOfEach runs of each way, among the newest kLike of the shape, not older than kOldest before the newest
+// run. So what was once fast or slow is forgotten, and is compared anew.
+//
+//   placed      at least kClearly of the files of its plan, and of those that no plan had, were created as planned. Which files
+//               these were is not stored, so files are counted, not bytes. Where the plan is gone: of the files of its phases.
+//   by default  none was placed, and kClearly of the bytes of its write phases went into files that it created: others keep the
+//               OSTs they have, which may be those of a plan. Where its files are not kept any more, it counts if no placed run
+//               is known before it.
+//   neither     all others
+//
+// Thread safety: pure functions, but for what the facts ask.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "planning/guard.hpp"
 #include "store/records.hpp"
+#include "store/store.hpp"
 
 namespace iez::runs {
 
-inline constexpr std::size_t kRetry = 10;     // runs by default before a plan is tried again
-inline constexpr std::size_t kCompared = 20;  // runs of each kind, the newest
-inline constexpr double kTooShort = 0.1;      // seconds of phases: runs below are over before anything was to be waited for
-inline constexpr double kSameShape = 1.25;    // at most so many times the files, or bytes, of another run
+inline constexpr std::size_t kRetry = 10;      // runs by default before a plan is tried again
+inline constexpr std::size_t kAlone = 2;       // placed runs after which one goes by default, if none has
+inline constexpr std::size_t kOfEach = 10;     // runs of each way, the newest
+inline constexpr std::size_t kLike = 40;       // runs of one shape, the newest
+inline constexpr std::size_t kCompared = 20;   // half of the runs, of all shapes, that are given at least
+inline constexpr std::size_t kLookedAt = 200;  // of them, the newest
+inline constexpr std::int64_t kOldest = 30LL * 24 * 3600 * 1'000'000'000;
+inline constexpr double kTooShort = 0.1;    // seconds of phases: runs below are over before anything was to be waited for
+inline constexpr double kSameShape = 1.25;  // at most so many times the files, or bytes, of another run
+inline constexpr double kClearly = 0.9;
 
 struct RunShape {
   std::uint32_t ranks = 0;  // 0: not known, and like any
-  std::uint64_t files = 0;  // that are large enough to be planned
-  Bytes bytes;
+  std::uint64_t files = 0;  // of write phases: those large enough to be planned by themselves
+  Bytes bytes;              // written to them; what was written over counts each time
 };
 
 RunShape shape_of(const store::Run& run);
-RunShape shape_of(const store::Prediction& prediction);
+
+// As the write phases of the next run will show it, whether its files are planned or not. `runs` and `files`: those of
+// prediction.run, if it is among them, tell how often its files were written over.
+RunShape shape_of(const store::Prediction& prediction, Bytes least_file, std::span<const store::Run> runs = {},
+                  std::span<const store::FileRow> files = {});
+
 bool alike(const RunShape& a, const RunShape& b);
+
+// What the store tells of a run beside the run itself; nothing: it is not known.
+struct RunFacts {
+  std::optional<double> created;           // share of the bytes of its write phases in files that it created
+  std::optional<std::uint64_t> plan_rows;  // of the plan it ran with
+};
+using FactsOf = std::function<RunFacts(const store::Run& run)>;
+
+// Reads what it is asked for. The store must outlive it.
+FactsOf stored_facts(store::Store& store);
+
+// What a run counts as.
+enum class Way : std::uint8_t { by_default, placed, partly_placed, written_over, not_known, too_short, failed };
+std::string_view to_string(Way way);
+
+// Of the newest `most`.
+std::vector<Way> ways_of(std::span<const store::Run> newest_first, std::size_t most, const FactsOf& facts_of = {});
 
 struct GuardAnswer {
   planning::Comparison gain;  // of writing and reading together: what is judged
   planning::Comparison writes;
   planning::Comparison reads;
-  bool step_back = false;    // the next run of this shape is not placed
-  std::size_t tries_in = 0;  // so many runs by default until a plan is tried again
+  bool step_back = false;        // the next run of this shape is not placed
+  std::size_t tries_in = 0;      // so many runs by default until a plan is tried again
+  bool by_default_once = false;  // the next run of this shape is not placed, to have something to compare with
+  std::size_t too_short = 0;     // runs of this shape, of both ways
 };
 
 // Newest first. Runs that failed, that are too short, or whose phases are not known, are left out.
-GuardAnswer judge_history(std::span<const store::Run> newest_first, const RunShape& shape);
+GuardAnswer judge_history(std::span<const store::Run> newest_first, const RunShape& shape, const FactsOf& facts_of = {});
 
 // Of each write phase, by position: what `iez app show` prints.
-std::vector<planning::Comparison> compare_phases(std::span<const store::Run> newest_first, const RunShape& shape);
+std::vector<planning::Comparison> compare_phases(std::span<const store::Run> newest_first, const RunShape& shape,
+                                                 const FactsOf& facts_of = {});
 
-// "write 1.9x the default's rate (3 runs each)"; "as fast as the default (...)"; empty: nothing to compare yet.
+// "write 1.90x the default's rate (3 runs each)"; "write as fast as by default (...)"; "write not clear yet (0.62x; ...)"; empty:
+// nothing to compare yet.
 std::string gain_text(const GuardAnswer& answer);
 
 }  // namespace iez::runs

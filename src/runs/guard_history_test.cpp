@@ -15,7 +15,7 @@ store::Run run(bool placed, double seconds, std::uint32_t ranks = 4) {
   store::Run out;
   out.ranks = ranks;
   out.mode = placed ? store::RunMode::place : store::RunMode::learn;
-  out.planned = placed ? 15 : 0;
+  out.planned = placed ? 30 : 0;
   out.phases = {{.seconds = seconds / 2, .bytes = Bytes::mib(100), .files = 15},
                 {.seconds = seconds / 2, .bytes = Bytes::mib(100), .files = 15}};
   return out;
@@ -65,6 +65,138 @@ TEST(GuardHistory, FailedRunsAndThoseThatPlacedNothingAreNoPlacedOnes) {
   const GuardAnswer answer = judge({run(false, 1), failed, existing});
   EXPECT_EQ(answer.gain.placed, 0U);
   EXPECT_FALSE(answer.step_back);
+}
+
+TEST(GuardHistory, WhatTheTestCannotTellIsNotClear) {
+  EXPECT_EQ(gain_text(judge({run(false, 1), run(true, 1.15), run(true, 1.15)})),
+            "write not clear yet (0.87x; 1 by default, 2 placed)");
+  EXPECT_EQ(gain_text(judge({run(false, 1), run(true, 1.02)})), "write as fast as by default (0.98x, 1 run each)");
+}
+
+// ---- What counts ----
+
+constexpr std::int64_t kDay = 24LL * 3600 * 1'000'000'000;
+
+// Runs in which 5 of 20 files were placed, or that wrote over files which lie as placed, are of neither way.
+TEST(GuardHistory, RunsOfNeitherWayDoNotCount) {
+  store::Run part = run(true, 9);
+  part.planned = 5;
+  EXPECT_EQ(judge({run(false, 1), part}).gain.placed, 0U);
+
+  std::vector<store::Run> newest_first{run(false, 1), run(true, 9), run(false, 1)};
+  newest_first[0].key = "over";
+  const FactsOf facts = [](const store::Run& one) { return RunFacts{.created = one.key == "over" ? 0.1 : 1, .plan_rows = {}}; };
+  const GuardAnswer answer = judge_history(newest_first, shape_of(newest_first[0]), facts);
+  EXPECT_EQ(answer.gain.by_default, 1U);
+  EXPECT_EQ(ways_of(newest_first, 9, facts), (std::vector{Way::written_over, Way::placed, Way::by_default}));
+  // What is not known counts where nothing was placed before.
+  EXPECT_EQ(ways_of(newest_first, 9), (std::vector{Way::not_known, Way::placed, Way::by_default}));
+}
+
+// Files that the plan leaves to Lustre do not make a run one of neither way; those that it should have had do.
+TEST(GuardHistory, PlacedIsMostOfWhatThePlanHad) {
+  store::Run one = run(true, 1);
+  one.planned = 10;
+  const auto way = [&one](std::uint64_t plan_rows) {
+    return ways_of(std::span(&one, 1), 1, [=](const store::Run&) { return RunFacts{.created = {}, .plan_rows = plan_rows}; })
+        .front();
+  };
+  EXPECT_EQ(way(11), Way::placed);
+  EXPECT_EQ(way(15), Way::partly_placed);
+  one.unplanned = 15;
+  EXPECT_EQ(way(10), Way::partly_placed);
+}
+
+TEST(GuardHistory, OldRunsAreForgotten) {
+  std::vector<store::Run> history{run(false, 5), run(true, 1)};
+  history[1].started_ns = 29 * kDay;
+  EXPECT_EQ(judge(history).gain.gain, planning::Gain::faster);
+  history[1].started_ns = 31 * kDay;
+  EXPECT_EQ(judge(history).gain.gain, planning::Gain::unknown);
+}
+
+TEST(GuardHistory, OnlyTheNewestCount) {
+  std::vector<store::Run> history{run(false, 5)};
+  while (history.size() < kLike) history.push_back(run(true, 1));
+  EXPECT_EQ(judge(history).gain.placed, kOfEach);
+  EXPECT_EQ(judge(history).gain.by_default, 1U);
+  EXPECT_FALSE(judge(history).by_default_once);
+  history.push_back(run(true, 1));
+  EXPECT_EQ(judge(history).gain.by_default, 0U);
+  EXPECT_TRUE(judge(history).by_default_once);
+}
+
+// ---- One by default, to compare with ----
+
+const FactsOf kAllCreated = [](const store::Run&) { return RunFacts{.created = 1, .plan_rows = {}}; };
+
+GuardAnswer judge_ranks(std::vector<store::Run> oldest_first, std::uint32_t ranks, const FactsOf& facts = kAllCreated) {
+  std::ranges::reverse(oldest_first);
+  return judge_history(oldest_first, shape_of(run(false, 1, ranks)), facts);
+}
+
+TEST(GuardHistory, AnotherShapeIsComparedOnce) {
+  std::vector<store::Run> history{run(false, 1, 8), run(true, 0.5, 8), run(true, 1, 12)};
+  EXPECT_FALSE(judge_ranks(history, 12).by_default_once);
+  history.push_back(run(true, 1, 12));
+  EXPECT_TRUE(judge_ranks(history, 12).by_default_once);
+  EXPECT_FALSE(judge_ranks(history, 8).by_default_once);
+  history.push_back(run(false, 0.4, 12));
+  EXPECT_FALSE(judge_ranks(history, 12).by_default_once);
+  EXPECT_TRUE(judge_ranks(history, 12).step_back);
+}
+
+TEST(GuardHistory, WhatCannotBeComparedIsNotTriedAgain) {
+  EXPECT_FALSE(judge({run(true, 0.05), run(true, 0.05), run(true, 0.05)}).by_default_once);
+  EXPECT_EQ(judge({run(true, 0.05), run(true, 0.05), run(true, 0.05)}).too_short, 3U);
+  // The one by default was too short, or wrote over files.
+  EXPECT_FALSE(judge({run(true, 1), run(true, 1), run(false, 0.05), run(true, 1), run(true, 1)}).by_default_once);
+  const FactsOf over = [](const store::Run&) { return RunFacts{.created = 0, .plan_rows = {}}; };
+  EXPECT_FALSE(judge_ranks({run(true, 1), run(true, 1), run(false, 1), run(true, 1), run(true, 1)}, 4, over).by_default_once);
+}
+
+// Files that grow with every run are of a new shape every few runs: still, at most one in five goes by default.
+TEST(GuardHistory, SizesThatGrowAreSeldomCompared) {
+  std::vector<store::Run> history;
+  std::size_t by_default = 0;
+  constexpr std::size_t kRuns = 60;
+  for (std::size_t i = 0; i < kRuns; ++i) {
+    store::Run next = run(i > 0, 1);
+    for (store::RunPhase& phase : next.phases) {
+      phase.bytes = Bytes{static_cast<std::uint64_t>(1e8 * std::pow(1.1, static_cast<double>(i)))};
+    }
+    std::vector<store::Run> newest_first(history.rbegin(), history.rend());
+    if (judge_history(newest_first, shape_of(next), kAllCreated).by_default_once) {
+      next.planned = 0;
+      next.mode = store::RunMode::learn;
+      ++by_default;
+    }
+    history.push_back(next);
+  }
+  EXPECT_GE(by_default, 1U);
+  EXPECT_LE(by_default, kRuns / 5);
+}
+
+// ---- Shapes ----
+
+// A prediction has the shape of its run: smaller files that are planned together with larger ones make no phases, files that are
+// left to Lustre do, and what was written over counts each time.
+TEST(GuardHistory, APredictionIsLikeTheRunThatItForetells) {
+  store::Prediction prediction{.run = 7, .ranks = 4};
+  std::vector<store::FileRow> files;
+  for (int i = 0; i < 30; ++i) {
+    prediction.rows.push_back({.name = "large", .bytes = Bytes::mib(2), .left_alone = i < 10});
+    prediction.rows.push_back({.name = "small", .bytes = Bytes::kib(900)});
+    files.push_back({.name = "large", .written = Bytes::mib(2), .phase = 0});
+    files.push_back({.name = "small", .written = Bytes::kib(900), .phase = 0});
+  }
+  store::Run learnt = run(false, 1);
+  learnt.id = 7;
+  learnt.phases = {{.seconds = 1, .bytes = Bytes::mib(60), .files = 30}};
+  EXPECT_TRUE(alike(shape_of(prediction, Bytes::mib(1)), shape_of(learnt)));
+  learnt.phases[0].bytes = Bytes::mib(180);
+  EXPECT_FALSE(alike(shape_of(prediction, Bytes::mib(1)), shape_of(learnt)));
+  EXPECT_TRUE(alike(shape_of(prediction, Bytes::mib(1), std::span(&learnt, 1), files), shape_of(learnt)));
 }
 
 // Back to the default, then one try after kRetry runs; if that is fast, placing goes on, else the pause begins anew.

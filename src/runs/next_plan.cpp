@@ -15,7 +15,7 @@ namespace iez::runs {
 
 namespace {
 
-constexpr std::size_t kGuarded = 64;  // runs that the guard looks at
+constexpr const char* kToCompare = "by Lustre's default once, to have something to compare with";
 
 struct Learnt {
   store::Prediction prediction;
@@ -26,7 +26,7 @@ struct Learnt {
 Result<Learnt> learn(const NextPlanQuestion& question) {
   const config::Settings::Run& limits = question.settings.run;
   Learnt out;
-  const std::size_t wanted = std::max<std::size_t>(std::size_t{limits.history} * 4, kGuarded);
+  const std::size_t wanted = std::max<std::size_t>(std::size_t{limits.history} * 4, kLookedAt);
   IEZ_TRY(out.runs, question.store.runs(question.application.id, wanted));
   std::vector<PastRun> history;
   for (const std::size_t i : runs_to_learn_from(out.runs, limits.history, fit_limits(question.settings))) {
@@ -80,13 +80,16 @@ Result<NextPlan> make_next_plan(const NextPlanQuestion& question) {
                           .override_directories = question.override_directories,
                           .replace = question.replace});
   for (const store::PredictionRow& row : prediction.rows) out.files += row.files;
-  out.guard = judge_history(learnt.runs, shape_of(prediction));
+  out.guard = judge_history(learnt.runs, shape_of(prediction, question.settings.place.least_file, learnt.runs, learnt.last_files),
+                            stored_facts(question.store));
   if (question.no_place) {
     out.verdict = "asked not to place";
   } else if (out.left.all() == out.files) {
     out.verdict = nothing_text(out.left, question.settings);
   } else if (out.guard.step_back && !question.settings.place.always) {
     out.verdict = stepped_back_text(out.guard);
+  } else if (out.guard.by_default_once && !question.settings.place.always) {
+    out.verdict = kToCompare;
   }
 
   const PlanQuestion asked{.settings = question.settings,

@@ -2,8 +2,8 @@
 //
 //   predict   from the last runs (next_prediction.hpp), for the number of ranks that is asked for
 //   rules     which of its files are planned at all (row_rules.hpp)
-//   guard     were placed runs of this shape slower? Then no plan (guard_history.hpp)
-//   plan      by the coordinator, or here (planner.hpp)
+//   guard     were placed runs of this shape slower, or is there none by default to compare with? Then no plan
+//   (guard_history.hpp) plan      by the coordinator, or here (planner.hpp)
 //
 // Every step is stored before the next one begins: the prediction, then its plan, or the verdict and that the old plan is gone.
 //
