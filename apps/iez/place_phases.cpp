@@ -8,6 +8,7 @@
 
 #include "base/text.hpp"
 #include "json.hpp"
+#include "planning/lower_bound.hpp"
 #include "table.hpp"
 
 namespace iez::cli {
