@@ -88,8 +88,8 @@ Result<NextPlan> make_next_plan(const NextPlanQuestion& question) {
     out.verdict = nothing_text(out.left, question.settings);
   } else if (out.guard.step_back && !question.settings.place.always) {
     out.verdict = stepped_back_text(out.guard);
-  } else if (out.guard.by_default_once && !question.settings.place.always) {
-    out.verdict = kToCompare;
+  } else if (out.guard.by_default_once && !question.settings.place.always && !question.replace) {
+    out.verdict = kToCompare;  // without a plan nothing is moved aside: the old files would be written over, and tell nothing
   }
 
   const PlanQuestion asked{.settings = question.settings,

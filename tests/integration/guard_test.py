@@ -18,13 +18,13 @@ class Guard(run_test.RunCase):
         for name in ("IEZ_PLACE_WHEN", "IEZ_PLACE_LEAST_FILE"):
             del self.environment[name]
 
-    def write(self, *flags, small=0, over=False):
+    def write(self, *flags, sizes=tuple(SIZES), small=0, over=False):
         """Files of unequal sizes, written together and for long enough to be timed, some below 1 MiB; what iez says."""
         if not over:
             self.empty()
         opened = "conv=notrunc " if over else ""
         slowly = "{{ head -c {0} /dev/zero; sleep 0.3; head -c 4096 /dev/zero; }} | dd {1}of=out.$n bs=64k status=none &"
-        parts = [f"for m in {' '.join(map(str, SIZES))}; do n=$((n + 1)); {slowly.format('${m}M', opened)} done",
+        parts = [f"for m in {' '.join(map(str, sizes))}; do n=$((n + 1)); {slowly.format('${m}M', opened)} done",
                  f"for m in $(seq {small}); do n=$((n + 1)); {slowly.format('256K', opened)} done"]
         return self.report(["sh", "-c", "n=0; " + "; ".join(parts) + "; wait"], "--app", "guarded", *flags)
 
@@ -74,6 +74,17 @@ class Guard(run_test.RunCase):
         self.assertNotEqual(told["verdict"], TO_COMPARE)
         shown, _ = self.shown()
         self.assertEqual((shown["history"]["whole"]["by_default"], shown["history"]["whole"]["placed"]), (1, 3), shown)
+
+    def test_more_files_are_compared_once(self):
+        for _ in range(2):
+            self.write(sizes=SIZES[:10])
+        told = [self.write() for _ in range(6)]
+        self.assertEqual([(one["mode"], one["placed"]) for one in told],
+                         [("place", 10), ("place", 16), ("place", 16), ("learn", 0), ("place", 16), ("place", 16)], told)
+        self.assertEqual([one["verdict"] == TO_COMPARE for one in told], [False, False, True, False, False, False], told)
+        shown, _ = self.shown()
+        self.assertEqual([run["counts_as"] for run in shown["runs"]],
+                         ["placed", "placed", "default", "placed", "placed", "in part", "placed", "default"])
 
     def test_what_is_too_short_is_not_compared(self):
         self.write()
