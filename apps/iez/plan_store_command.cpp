@@ -148,11 +148,24 @@ std::string present_layout(const std::string& path) {
   return fmt::format("{} on OST {}", counted(osts.size(), "stripe"), fmt::join(osts, ","));
 }
 
+// What a name may stand under in a plan: as it was given, with its directory's real name as the preload library knows it, and, of
+// a symbolic link, what it leads to.
+std::vector<std::string> names_of(const std::string& given) {
+  std::error_code error;
+  const fs::path as_given = fs::absolute(given, error);
+  std::vector<std::string> out{as_given.lexically_normal().string()};
+  const auto add = [&](const fs::path& path) {
+    if (!error && std::ranges::find(out, path.string()) == out.end()) out.push_back(path.string());
+  };
+  add(fs::weakly_canonical(as_given.parent_path(), error) / as_given.filename());
+  add(fs::weakly_canonical(as_given, error));
+  return out;
+}
+
 }  // namespace
 
 Result<void> run_plan_explain(const PlanExplainOptions& options, Context& context) {
-  std::error_code error;
-  const std::string name = fs::absolute(options.file, error).lexically_normal().string();
+  const std::vector<std::string> names = names_of(options.file);
   IEZ_TRY(const auto opened, open_known_store(options.store, context));
   std::vector<store::Application> applications;
   if (!options.application.empty()) {
@@ -163,14 +176,18 @@ Result<void> run_plan_explain(const PlanExplainOptions& options, Context& contex
     for (auto& one : all) applications.push_back(std::move(one.application));
   }
   std::optional<Found> found;
-  for (const store::Application& one : applications) {
-    IEZ_TRY(found, find_in(*opened, one, name));
+  for (const std::string& name : names) {
+    for (const store::Application& one : applications) {
+      IEZ_TRY(found, find_in(*opened, one, name));
+      if (found) break;
+    }
     if (found) break;
   }
   if (!found) {
     return fail(Errc::not_found, fmt::format("no plan has {}; files of other names are spread by weight, or left to Lustre",
-                                             text::printable(name)));
+                                             text::printable(names.front())));
   }
+  const std::string& name = found->name;
   IEZ_TRY(const runs::PlanDetails details,
           runs::parse_details(found->allocation.details.empty() ? "{}" : found->allocation.details));
   const std::string present = present_layout(name);

@@ -3,8 +3,11 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
@@ -28,9 +31,41 @@ bool is_there(const std::string& name) {
   return ::lstat(name.c_str(), &status) == 0;
 }
 
-bool is_own_file(const std::string& name) {
-  struct stat status{};
-  return ::lstat(name.c_str(), &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == ::geteuid();
+mode_t current_umask() {
+  const mode_t mask = ::umask(0077);
+  (void)::umask(mask);
+  return mask;
+}
+
+// Those that a new file would not have: an ACL, attributes of a user's, capabilities. Layouts and labels it gets by itself.
+bool has_own_attributes(const std::string& name) {
+  std::array<char, 64UL << 10U> list{};
+  const ssize_t size = ::llistxattr(name.c_str(), list.data(), list.size());
+  if (size < 0) return errno == ERANGE;
+  for (std::string_view rest(list.data(), static_cast<std::size_t>(size)); !rest.empty();) {
+    const std::string_view one = rest.substr(0, rest.find('\0'));
+    if (one.starts_with("user.") || one.starts_with("system.") || one == "security.capability") return true;
+    rest.remove_prefix(std::min(rest.size(), one.size() + 1));
+  }
+  return false;
+}
+
+// Of a file that is there; empty: it can be moved.
+std::string why_it_stays(const std::string& name, const struct stat& status, mode_t mask) {
+  if (S_ISLNK(status.st_mode)) return "a symbolic link";
+  if (!S_ISREG(status.st_mode)) return "no regular file";
+  if (status.st_uid != ::geteuid()) return "of another user";
+  if (status.st_nlink != 1) return fmt::format("it has {} names", status.st_nlink);
+  constexpr mode_t kBits = 07777;
+  if (const mode_t usual = 0666 & ~mask; (status.st_mode & kBits) != usual)
+    return fmt::format("its mode is {:04o}, that of a new file {:04o}", status.st_mode & kBits, usual);
+  if (::faccessat(AT_FDCWD, name.c_str(), W_OK, AT_EACCESS) != 0) return "it may not be written";
+  const std::string directory = name.substr(0, std::max<std::size_t>(1, name.rfind('/')));
+  struct stat above{};
+  if (::stat(directory.c_str(), &above) != 0 || ::faccessat(AT_FDCWD, directory.c_str(), W_OK | X_OK, AT_EACCESS) != 0)
+    return "its directory may not be written";
+  if (status.st_gid != ((above.st_mode & S_ISGID) != 0 ? above.st_gid : ::getegid())) return "of another group than a new file";
+  return has_own_attributes(name) ? "it has an ACL or attributes of its own" : "";
 }
 
 std::string aside_of(const std::string& name, const std::string& id) {
@@ -80,14 +115,30 @@ std::vector<std::pair<std::string, std::string>> read_journal(const std::string&
 
 }  // namespace
 
+MovableFiles movable_files(std::span<const std::string> names) {
+  MovableFiles out;
+  const mode_t mask = current_umask();
+  for (const std::string& name : names) {
+    struct stat status{};
+    if (!name.starts_with('/') || ::lstat(name.c_str(), &status) != 0) continue;
+    if (std::string why = why_it_stays(name, status, mask); why.empty()) {
+      out.names.push_back(name);
+    } else {
+      out.left.push_back({.name = name, .why = std::move(why)});
+    }
+  }
+  return out;
+}
+
 Result<ReplacedFiles> ReplacedFiles::move_aside(const std::string& folder, const std::string& id,
                                                 std::span<const std::string> names) {
   IEZ_CHECK(make_private_folder(folder));
   ReplacedFiles out;
+  MovableFiles movable = movable_files(names);
+  out.left_ = std::move(movable.left);
   std::vector<std::pair<std::string, std::string>> wanted;
   std::string text;
-  for (const std::string& name : names) {
-    if (!name.starts_with('/') || !is_own_file(name)) continue;
+  for (const std::string& name : movable.names) {
     std::string aside = aside_of(name, id);
     text += name + '\0' + aside + '\0';
     wanted.emplace_back(name, std::move(aside));
@@ -101,14 +152,27 @@ Result<ReplacedFiles> ReplacedFiles::move_aside(const std::string& folder, const
     return fail_errno(errno, journal);
   }
   for (auto& [name, aside] : wanted) {
-    if (::rename(name.c_str(), aside.c_str()) != 0) continue;  // it stays, and is written over as ever
+    if (::rename(name.c_str(), aside.c_str()) != 0) {  // it stays, and is written over as ever
+      out.left_.push_back({.name = std::move(name), .why = std::generic_category().message(errno)});
+      continue;
+    }
     out.moved_.emplace_back(std::move(name), std::move(aside));
   }
   return out;
 }
 
 ReplacedFiles::ReplacedFiles(ReplacedFiles&& other) noexcept
-    : journal_(std::exchange(other.journal_, {})), lock_(std::move(other.lock_)), moved_(std::exchange(other.moved_, {})) {}
+    : journal_(std::exchange(other.journal_, {})),
+      lock_(std::move(other.lock_)),
+      moved_(std::exchange(other.moved_, {})),
+      left_(std::exchange(other.left_, {})) {}
+
+std::vector<std::string> ReplacedFiles::names() const {
+  std::vector<std::string> out;
+  out.reserve(moved_.size());
+  for (const auto& [name, aside] : moved_) out.push_back(name);
+  return out;
+}
 
 ReplacedFiles::~ReplacedFiles() { static_cast<void>(finish(false)); }
 

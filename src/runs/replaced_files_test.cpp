@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -17,6 +19,7 @@ namespace fs = std::filesystem;
 class Replaced : public ::testing::Test {
  protected:
   void SetUp() override {
+    ::umask(mask_);
     std::string path = ::testing::TempDir() + "iez-replaced-XXXXXX";
     ASSERT_NE(::mkdtemp(path.data()), nullptr);
     folder_ = path;
@@ -40,8 +43,61 @@ class Replaced : public ::testing::Test {
     return ReplacedFiles::move_aside(journals(), "1f", names);
   }
 
+  const mode_t mask_ = 0022;
   std::string folder_;
 };
+
+// Why a file is not moved; empty: it would be.
+std::string why_left(const std::string& name) {
+  const std::vector<std::string> names{name};
+  const MovableFiles movable = movable_files(names);
+  EXPECT_EQ(movable.names.size() + movable.left.size(), 1U);
+  return movable.left.empty() ? "" : movable.left.front().why;
+}
+
+TEST_F(Replaced, OnlyWhatANewFileStandsInForIsMoved) {
+  const mode_t usual = 0666 & ~mask_;
+  EXPECT_EQ(why_left(name()), "");
+  for (const mode_t mode : {0600U, 0444U, 0755U, 04644U}) {
+    ASSERT_EQ(::chmod(name().c_str(), mode), 0);
+    EXPECT_NE(why_left(name()).find("its mode is"), std::string::npos) << mode;
+  }
+  ASSERT_EQ(::chmod(name().c_str(), usual), 0);
+  fs::create_hard_link(name(), name() + "2");
+  EXPECT_EQ(why_left(name()), "it has 2 names");
+  fs::remove(name() + "2");
+  fs::create_symlink(name(), name() + "3");
+  EXPECT_EQ(why_left(name() + "3"), "a symbolic link");
+  EXPECT_EQ(why_left(folder_ + "/data"), "no regular file");
+  if (::setxattr(name().c_str(), "user.iez", "1", 1, 0) == 0) {
+    EXPECT_EQ(why_left(name()), "it has an ACL or attributes of its own");
+    ASSERT_EQ(::removexattr(name().c_str(), "user.iez"), 0);
+  }
+  EXPECT_EQ(why_left(name()), "");
+}
+
+TEST_F(Replaced, WhatStaysIsTold) {
+  ASSERT_EQ(::chmod(name().c_str(), 0600), 0);
+  auto moved = move();
+  ASSERT_TRUE(moved);
+  EXPECT_EQ(moved->count(), 0U);
+  ASSERT_EQ(moved->left().size(), 2U);  // the directory, too
+  EXPECT_EQ(moved->left()[0].name, name());
+  EXPECT_EQ(read(), "old");
+}
+
+TEST_F(Replaced, ARenameThatFailsIsTold) {
+  const std::string longest = folder_ + "/data/" + std::string(255, 'x');
+  std::ofstream(longest) << "old";
+  const std::vector<std::string> names{longest};
+  auto moved = ReplacedFiles::move_aside(journals(), "1f", names);
+  ASSERT_TRUE(moved);
+  EXPECT_EQ(moved->count(), 0U);
+  ASSERT_EQ(moved->left().size(), 1U);
+  EXPECT_EQ(moved->left()[0].why, "File name too long");
+  EXPECT_TRUE(moved->finish(true).empty());
+  EXPECT_TRUE(fs::exists(longest));
+}
 
 TEST_F(Replaced, AGoodRunsFilesTakeThePlace) {
   auto moved = move();

@@ -47,6 +47,8 @@ LeftAlone apply_rules(std::span<store::PredictionRow> rows, std::span<const stor
       reason = &left.program;
     } else if ((given.origin == DefaultOrigin::own && !overridden) || !given.plain) {
       reason = &left.directory;
+    } else if (seen != nullptr && was_there(*seen) && seen->read.count > 0) {
+      reason = &left.kept;
     } else if (seen != nullptr && was_there(*seen) && !rules.replace) {
       reason = &left.existing;
     }
@@ -63,6 +65,7 @@ std::string left_alone_text(const LeftAlone& left, Bytes least_file) {
   };
   add(left.small, fmt::format("below {}", to_string(least_file)));
   add(left.existing, "written over in place");
+  add(left.kept, "read and written over in place");
   add(left.directory, "in directories with a layout of their own");
   add(left.program, "whose stripes the program chooses");
   return out;

@@ -95,6 +95,17 @@ TEST_F(Rules, WhatIsWrittenOverInPlaceKeepsItsTargets) {
   EXPECT_EQ(apply().existing, 0U);
 }
 
+TEST_F(Rules, WhatWasReadBeforeIsNeverMovedAside) {
+  last_.push_back({.name = "/s/a/f", .written = Bytes::mib(8), .read = Bytes::mib(8), .created = false});
+  for (const bool replace : {false, true}) {
+    const LeftAlone left = apply({.replace = replace});
+    EXPECT_EQ(left.kept, 1U);
+    EXPECT_EQ(left.existing, 0U);
+    EXPECT_TRUE(rows_[0].left_alone);
+    EXPECT_NE(left_alone_text(left, Bytes::mib(1)).find("1 read and written over in place"), std::string::npos);
+  }
+}
+
 TEST_F(Rules, WhatTheProgramChoosesIsItsOwn) {
   last_.push_back({.name = "/s/a/tmp", .renamed = "/s/a/f", .written = Bytes::mib(8), .created = true, .own_layout = true});
   EXPECT_EQ(apply().program, 1U);

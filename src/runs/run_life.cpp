@@ -1,6 +1,7 @@
 #include "runs/run_life.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <filesystem>
 #include <map>
 #include <set>
+#include <span>
 #include <system_error>
 #include <unordered_map>
 #include <unordered_set>
@@ -17,6 +19,7 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/rng.hpp"
 #include "base/text.hpp"
@@ -31,6 +34,7 @@
 #include "runs/planner.hpp"
 #include "runs/remote_plan.hpp"
 #include "runs/replaced_files.hpp"
+#include "runs/row_rules.hpp"
 #include "runs/run_folder.hpp"
 #include "runs/space.hpp"
 #include "runs/target_history.hpp"
@@ -44,6 +48,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr Duration kPatience{1'000'000'000};  // of the store: the command waits
+constexpr std::size_t kLookedBack = 64;       // runs in which a file may have been read
 
 std::string joined(const std::vector<std::string>& words) {
   std::string out;
@@ -59,6 +64,30 @@ std::string joined(const std::vector<std::string>& words) {
     out += '\'';
   }
   return out.substr(0, 64UL << 10U);
+}
+
+std::string counted_files(std::size_t count) { return fmt::format("{} {}", count, count == 1 ? "file" : "files"); }
+
+// "a, b, c and 5 more".
+std::string first_of(std::span<const std::string> texts) {
+  constexpr std::size_t kTold = 3;
+  const std::size_t told = std::min(texts.size(), kTold);
+  std::string out = fmt::format("{}", fmt::join(texts.first(told), ", "));
+  if (texts.size() > told) out += fmt::format(" and {} more", texts.size() - told);
+  return out;
+}
+
+// Apart those that were read, which must stay.
+MovableFiles without(std::vector<std::string> names, const std::unordered_set<std::string>& read) {
+  MovableFiles out;
+  for (std::string& name : names) {
+    if (!read.contains(name)) {
+      out.names.push_back(std::move(name));
+    } else if (struct stat status{}; ::lstat(name.c_str(), &status) == 0) {
+      out.left.push_back({.name = std::move(name), .why = "a run read it"});
+    }
+  }
+  return out;
 }
 
 }  // namespace
@@ -95,9 +124,12 @@ class RunLife::State {
   PlanQuestion question_of(const store::Prediction& prediction);
   NextPlanQuestion next_question();
   void plan_anew();
-  std::string why_anew();
+  std::string why_unfit(const store::Prediction& last) const;
   Result<void> take_plan();
+  std::unordered_set<std::string> names_read();
+  void tell_left(std::span<const LeftFile> left);
   void move_aside();
+  void tell_movable();
   Result<void> compile_newest();
   void look_at_targets();
   std::size_t known_osts() const { return before_.size() == 1 ? before_.begin()->second.osts.size() : 0; }
@@ -237,13 +269,10 @@ Result<void> RunLife::State::compile_newest() {
   return {};
 }
 
-// Why the plan there is must be made anew before this run; empty: it need not.
-std::string RunLife::State::why_anew() {
-  const auto last = store_->latest_prediction(application_->id);
-  if (!last || !*last) return "";
-  if (options_.replace) return "files that exist are moved aside";
-  if (options_.ranks != 0 && (*last)->ranks != 0 && (*last)->ranks != options_.ranks) {
-    return fmt::format("{} ranks instead of {}", options_.ranks, (*last)->ranks);
+// Why the plan there is does not fit this run; empty: it does.
+std::string RunLife::State::why_unfit(const store::Prediction& last) const {
+  if (options_.ranks != 0 && last.ranks != 0 && last.ranks != options_.ranks) {
+    return fmt::format("{} ranks instead of {}", options_.ranks, last.ranks);
   }
   if (!allocation_ || allocation_->planner != kLocalPlanner || allocation_->details.empty()) return "";
   const auto before = before_.find(allocation_->file_system);
@@ -254,10 +283,12 @@ std::string RunLife::State::why_anew() {
   return unfit.empty() ? "" : fmt::format("OST {} is {}", unfit.front().ost.value, unfit.front().why);
 }
 
-// Before the run: for its number of ranks, on the targets as they are.
+// Before the run: for its number of ranks, on the targets as they are, and for files that are to be moved aside.
 void RunLife::State::plan_anew() {
-  const std::string why = why_anew();
-  if (why.empty()) return;
+  const auto last = store_->latest_prediction(application_->id);
+  if (!last || !*last) return;
+  const std::string why = why_unfit(**last);
+  if (why.empty() && !options_.replace) return;
   const auto planned = [&]() -> Result<void> {
     IEZ_CHECK(make_private_folder(options_.state + "/plans"));
     IEZ_TRY(const input::UniqueFd lock, lock_file(lock_path()));
@@ -267,10 +298,10 @@ void RunLife::State::plan_anew() {
     return {};
   }();
   if (!planned) {
-    note(fmt::format("the plan could not be made anew ({}): {}", why, planned.error().message));
+    note(fmt::format("the plan could not be made anew ({}): {}", why.empty() ? "--replace" : why, planned.error().message));
     return;
   }
-  note(fmt::format("planned anew: {}", why));
+  if (!why.empty()) note(fmt::format("planned anew: {}", why));
   allocation_.reset();
 }
 
@@ -374,21 +405,62 @@ Result<void> RunLife::State::take_plan() {
   return {};
 }
 
+// Files that were there when a run began, and that it read: what it goes on from, most likely.
+std::unordered_set<std::string> RunLife::State::names_read() {
+  std::unordered_set<std::string> out;
+  const auto runs = store_->runs(application_->id, kLookedBack);
+  if (!runs) return out;
+  for (const store::Run& run : *runs) {
+    const auto files = store_->files(run.id);
+    if (!files) continue;
+    for (const store::FileRow& file : *files) {
+      if (!file.created && file.read.count > 0) out.insert(file.name);
+    }
+  }
+  return out;
+}
+
+void RunLife::State::tell_left(std::span<const LeftFile> left) {
+  std::vector<std::string> told;
+  for (const LeftFile& file : left) told.push_back(fmt::format("{} ({})", file.name, file.why));
+  if (!told.empty()) note(fmt::format("not moved aside: {}", first_of(told)));
+}
+
 void RunLife::State::move_aside() {
-  if (!allocation_) return;
+  if (!allocation_) return note("no file is moved aside: the plan is not the application's own");
   const auto whole = store_->allocation(allocation_->id);
-  if (!whole || !*whole) return;
+  if (!whole || !*whole) return note("no file is moved aside: the plan is gone from the store");
   std::vector<std::string> names;
   for (const store::AllocationRow& row : (*whole)->rows) {
     if (row.files == 1) names.push_back(row.created_as.empty() ? row.name : row.created_as);
   }
+  const MovableFiles wanted = without(std::move(names), names_read());
   Rng rng(static_cast<std::uint64_t>(now()) ^ (static_cast<std::uint64_t>(::getpid()) << 40U));
-  auto moved = ReplacedFiles::move_aside(options_.state + "/replaced", fmt::format("{:016x}", rng.bits()), names);
-  if (!moved) {
-    note(fmt::format("no file is moved aside: {}", moved.error().message));
-    return;
-  }
+  auto moved = ReplacedFiles::move_aside(options_.state + "/replaced", fmt::format("{:016x}", rng.bits()), wanted.names);
+  if (!moved) return note(fmt::format("no file is moved aside: {}", moved.error().message));
+  if (moved->count() > 0) note(fmt::format("{} moved aside: {}", counted_files(moved->count()), first_of(moved->names())));
+  tell_left(wanted.left);
+  tell_left(moved->left());
   if (moved->count() > 0) replaced_ = std::make_unique<ReplacedFiles>(*std::move(moved));
+}
+
+// What --replace would do, by the last prediction: which of its files are planned is not known before they are.
+void RunLife::State::tell_movable() {
+  if (!store_ || !application_) return;
+  const auto last = store_->latest_prediction(application_->id);
+  if (!last || !*last) return;
+  std::vector<std::string> names;
+  for (const store::PredictionRow& row : (*last)->rows) {
+    if (row.files == 1 && row.bytes >= options_.settings.place.least_file)
+      names.push_back(row.created_as.empty() ? row.name : row.created_as);
+  }
+  const MovableFiles wanted = without(std::move(names), names_read());
+  const MovableFiles movable = movable_files(wanted.names);
+  note(movable.names.empty() ? std::string("no file would be moved aside")
+                             : fmt::format("{} would be moved aside if there is a plan for new ones: {}",
+                                           counted_files(movable.names.size()), first_of(movable.names)));
+  tell_left(wanted.left);
+  tell_left(movable.left);
 }
 
 void RunLife::State::prepare() {
@@ -427,6 +499,7 @@ void RunLife::State::prepare() {
     report_.mode = mode;
     report_.why = std::move(why);
     if (mode == Mode::plain) return;
+    if (options_.replace) tell_movable();
     variables_ = variables_for({.libraries = options_.libraries,
                                 .trace_folder = options_.state + "/runs/ID/trace",
                                 .plan = mode == Mode::place ? options_.state + "/runs/ID/plan.iezplan" : std::string(),
@@ -443,7 +516,8 @@ void RunLife::State::prepare() {
       why = "the plan could not be used";
     }
   }
-  if (mode == Mode::place && options_.replace) move_aside();
+  if (options_.replace && mode == Mode::place) move_aside();
+  if (options_.replace && mode == Mode::learn) note(fmt::format("no file is moved aside: {}", why));
   report_.mode = mode;
   report_.why = std::move(why);
   started_ns_ = now();
@@ -516,7 +590,7 @@ void RunLife::State::mark_created(const Gathered& gathered) {
   if (!whole || !*whole) return;
   std::unordered_set<std::string_view> made;
   for (const store::FileRow& file : gathered.files) {
-    if (file.created || file.written.count > 0) made.insert(file.name);
+    if (file.created) made.insert(file.name);
   }
   std::vector<std::uint32_t> rows;
   for (const store::AllocationRow& row : (*whole)->rows) {
@@ -540,6 +614,11 @@ Result<void> RunLife::State::plan_next() {
   IEZ_TRY(const NextPlan next, make_next_plan(question));
   report_.next_files = next.files;
   report_.verdict = next.verdict;
+  if (options_.replace && next.left.existing > 0 && next.left.all() == next.files && !options_.no_place) {
+    // Who uses --replace need not be told of it.
+    report_.verdict =
+        fmt::format("its files are left to Lustre: {}", left_alone_text(next.left, options_.settings.place.least_file));
+  }
   if (next.pulled) {
     report_.planner = kPulled;
     return {};
@@ -594,9 +673,8 @@ void RunLife::State::finish(const Ending& ending) {
   mark_created(gathered_);
   tell_gain();
   if (report_.files == 0) return;
-  const bool had_plan = allocation_ != nullptr;
-  if (!ended_well && had_plan) return;  // what there is stays
-  if (ended_well && report_.mode == Mode::place && options_.plan_file.empty()) {
+  if (!ended_well) return;  // what there is stays: a plan, or none
+  if (report_.mode == Mode::place && options_.plan_file.empty()) {
     FitFacts facts{.files = report_.created, .unpredicted = report_.created - report_.predicted, .size_error = std::nullopt};
     if (report_.accuracy) facts.size_error = 1 - *report_.accuracy / 100;
     if (const std::string why = misfit(facts, fit_limits(options_.settings)); !why.empty()) {

@@ -238,6 +238,12 @@ class Loop(RunCase):
         self.assertEqual(self.report(["sh", "-c", WRITE], "--app", "told")["mode"], "learn")
         self.assertEqual(self.iez("plan", "expire", check=False).returncode, 2)
 
+    def test_written_over_in_place_is_not_created(self):
+        over = ["sh", "-c", WRITE.replace("bs=64k", "conv=notrunc bs=64k")]
+        self.report(over, "--app", "over")
+        self.report(over, "--app", "over")  # planned, and all of them are there
+        self.assertEqual(json.loads(self.iez("plan", "explain", "--json", self.place / "out.1").stdout)["state"], "expired")
+
     def test_plan_file_is_made_anew(self):
         self.report(["sh", "-c", WRITE], "--app", "anew")
         plan = self.state / "iez/plans/anew.iezplan"
@@ -358,6 +364,55 @@ class Choice(RunCase):
         self.assertEqual(sorted(name.name for name in self.place.iterdir() if not name.name.startswith(".")),
                          sorted(f"out.{i}" for i in range(1, 17)))  # what the run did not leave is put back
         self.assertTrue(any("old contents are kept in" in note for note in failed["notes"]), failed)
+
+    def replaced(self, command, application, **options):
+        """With --replace: the report, and what it says of files that were moved or not."""
+        told = self.report(command, "--app", application, "--replace", **options)
+        return told, [note for note in told["notes"] if "moved aside" in note]
+
+    def test_only_what_may_be_replaced_is(self):
+        self.environment["IEZ_PLACE_WHEN"] = "always"
+        writing = ["sh", "-c", "umask 022; for i in 1 2 3 4 5; do dd if=/dev/zero of=out.$i bs=1M count=$i status=none conv=notrunc || :; done"]
+        self.report(writing, "--app", "may")
+        self.report(writing, "--app", "may")
+        os.chmod(self.place / "out.1", 0o600)
+        os.chmod(self.place / "out.2", 0o444)
+        os.link(self.place / "out.3", self.place / "other")
+        (self.place / "out.4").rename(self.place / "real.4")
+        (self.place / "out.4").symlink_to("real.4")
+        dry = json.loads(self.iez_run(writing, "--app", "may", "--replace", "--dry-run", "--json").stdout)
+        self.assertIn(f"1 file would be moved aside if there is a plan for new ones: {self.place}/out.5", dry["notes"])
+        inodes = {name: os.lstat(self.place / name).st_ino for name in os.listdir(self.place)}
+        told, notes = self.replaced(writing, "may")
+        self.assertEqual(notes[0], f"1 file moved aside: {self.place}/out.5", told)
+        for why in ("out.1 (its mode is 0600, that of a new file 0644)", "out.2 (its mode is 0444", "out.3 (it has 2 names)", "1 more"):
+            self.assertIn(why, notes[1])
+        self.assertFalse(any("planned anew" in note for note in told["notes"]), told)
+        self.assertEqual({name for name, inode in inodes.items() if os.lstat(self.place / name).st_ino != inode}, {"out.5"})
+        self.assertEqual(os.stat(self.place / "out.1").st_mode & 0o777, 0o600)
+        self.assertNotIn("--replace", told["verdict"] or "")
+
+    def test_what_a_run_read_is_never_replaced(self):
+        """A program that goes on from its last state."""
+        self.environment["IEZ_PLACE_WHEN"] = "always"
+        state = ["sh", "-c", "for i in 1 2 3; do test -e s.$i && cat s.$i > /dev/null; dd if=/dev/zero of=s.$i bs=1M count=$i conv=notrunc status=none; done"]
+        self.report(state, "--app", "state")
+        self.assertEqual(self.report(state, "--app", "state")["existing"], 3)
+        kept = {name: os.lstat(self.place / name).st_ino for name in os.listdir(self.place)}
+        told, notes = self.replaced(state, "state")
+        self.assertEqual({name: os.lstat(self.place / name).st_ino for name in os.listdir(self.place)}, kept, told)
+        self.assertIn("3 read and written over in place", told["verdict"])
+        self.assertNotIn("--replace", told["verdict"])
+        self.assertEqual(len(notes), 1, told)
+        self.assertIn("no file is moved aside", notes[0])
+        # Nor when the last run began from nothing.
+        for name in kept:
+            (self.place / name).unlink()
+        self.report(state, "--app", "state")
+        kept = {name: os.lstat(self.place / name).st_ino for name in os.listdir(self.place)}
+        told, notes = self.replaced(state, "state")
+        self.assertEqual({name: os.lstat(self.place / name).st_ino for name in os.listdir(self.place)}, kept, told)
+        self.assertIn("s.1 (a run read it)", notes[0])
 
     def test_cut_and_written_over(self):
         """O_TRUNC of files that are there creates none, in whichever run."""
@@ -509,6 +564,13 @@ class Endings(RunCase):
             self.assertEqual(process.stdout.read(), f"got {name}\n")
             self.assertEqual(process.wait(LIMIT), 5)
             process.stdout.close()
+
+    def test_a_failed_first_run_makes_no_plan(self):
+        failed = self.report(["sh", "-c", WRITE + "; exit 9"], "--app", "failed", check=False)
+        self.assertEqual((failed["recorded"], failed["next_plan"], failed["verdict"]), (True, None, None), failed)
+        self.assertNotEqual(self.iez("plan", "show", "failed", check=False).returncode, 0)
+        self.empty()
+        self.assertTrue(self.report(["sh", "-c", WRITE], "--app", "failed")["next_plan"])
 
     def test_a_killed_program_changes_no_plan(self):
         self.report(["sh", "-c", WRITE], "--app", "mortal")
