@@ -27,7 +27,7 @@ int open_file(int dirfd, const char* path, int flags, mode_t mode, Call open_pla
   if (active.placing) {
     PlacedOpen placed;
     if (open_placed(dirfd, path, flags, mode, placed)) {
-      if (active.tracing) record_open(placed.fd, dirfd, path, flags, placed.created);
+      if (active.tracing) record_open(placed.fd, dirfd, placed.behind_link ? nullptr : path, flags, placed.created);
       return placed.fd;
     }
   }

@@ -126,7 +126,7 @@ FILE* open_placed_stream(const char* path, const char* mode, int flags, bool& op
     next.close(placed.fd);
     return nullptr;
   }
-  if (active.tracing) record_open(placed.fd, AT_FDCWD, path, flags, placed.created);
+  if (active.tracing) record_open(placed.fd, AT_FDCWD, placed.behind_link ? nullptr : path, flags, placed.created);
   return stream;
 }
 

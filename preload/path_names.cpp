@@ -215,6 +215,20 @@ bool name_of_descriptor(int fd, Name& name) {
   return set_link_target(ProcFd(fd).c_str(), name);
 }
 
+std::uint8_t& LinkGuess::of(const Name& name) const {
+  return plain_names_[(hash_of(name.text, directory_size(name)) >> 20U) % sizeof(plain_names_)];
+}
+
+void LinkGuess::learn(const Name& name, bool is_link) {
+  std::uint8_t& plain = of(name);
+  const std::uint8_t seen = __atomic_load_n(&plain, __ATOMIC_RELAXED);
+  if (is_link) {
+    __atomic_store_n(&plain, std::uint8_t{0}, __ATOMIC_RELAXED);
+  } else if (seen < kEnoughNames) {
+    __atomic_store_n(&plain, static_cast<std::uint8_t>(seen + 1), __ATOMIC_RELAXED);
+  }
+}
+
 std::size_t directory_size(const Name& name) {
   std::size_t size = name.size;
   while (size > 1 && name.text[size - 1] != '/') --size;

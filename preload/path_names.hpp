@@ -39,6 +39,20 @@ void forget_all_directories();
 // Adds what directories of a list such as "/scratch:/work/x" are really called, as long as there is room.
 void add_real_names(char* list, std::size_t room);
 
+// In which directories the last part of a name may be a symbolic link. Only the system can tell, and one question a file is too
+// much for who makes thousands: a directory in which so many new names in a row were no links is taken to have none.
+class LinkGuess {
+ public:
+  bool may_be_link(const Name& name) const { return __atomic_load_n(&of(name), __ATOMIC_RELAXED) < kEnoughNames; }
+  void learn(const Name& name, bool is_link);
+
+ private:
+  static constexpr std::uint8_t kEnoughNames = 16;
+
+  std::uint8_t& of(const Name& name) const;
+  mutable std::uint8_t plain_names_[1024] = {};  // by directory: new names in a row that were no links
+};
+
 // The directory part: "/" at least.
 std::size_t directory_size(const Name& name);
 

@@ -254,13 +254,79 @@ bool may_be_placed(const Name& name) {
          !(settings.except_given && below_any(settings.except, name.text, name.size));
 }
 
-// REQUIRES: cancellation is off, since a block of Scratch is held.
+bool has_layout(int dirfd, const char* path, ScratchBlock& scratch) {
+  return absolute_name(dirfd, path, scratch.name) && may_be_placed(scratch.name) && find_in_plan(scratch.name, scratch.layout);
+}
+
+// ---- Behind a symbolic link -------------------------------------------------------------------------------------------------
+
+LinkGuess created_links;
+
+// Puts what a link leads to in its place: a name for the same dirfd, in `reach`. False: it is no link.
+bool follow_link(int dirfd, Name& reach, char* target) {
+  const long size = ::syscall(SYS_readlinkat, dirfd, reach.text, target, kNameRoom);
+  if (size <= 0 || static_cast<std::size_t>(size) >= kNameRoom) return false;
+  while (reach.size > 0 && reach.text[reach.size - 1] != '/') --reach.size;
+  if (target[0] == '/') reach.size = 0;
+  const auto added = static_cast<std::size_t>(size);
+  if (reach.size + added > kNameRoom || target[added - 1] == '/') return false;
+  std::memcpy(reach.text + reach.size, target, added);
+  reach.size += added;
+  reach.text[reach.size] = '\0';
+  return true;
+}
+
+enum class Behind : std::uint8_t { nothing, created, planned };
+
+// What is behind a name that is not planned. `created`: a new file, by the call that the program made. `planned`: reach is the
+// name of a planned file that is not there yet. Changes the name in `scratch`.
+Behind look_behind(int dirfd, const char* path, int flags, mode_t mode, ScratchBlock& scratch, Name& reach, int& fd) {
+  constexpr int kMostLinks = 8;
+  const std::size_t size = std::strlen(path);
+  if ((flags & (O_EXCL | O_NOFOLLOW)) != 0 || size == 0 || path[size - 1] == '/' || scratch.name.size == 0)
+    return Behind::nothing;
+  if (below_any(settings.except, scratch.name.text, scratch.name.size) || !created_links.may_be_link(scratch.name))
+    return Behind::nothing;
+  if (may_be_placed(scratch.name)) {
+    fd = next.openat(dirfd, path, flags | O_EXCL, mode);
+    if (fd >= 0) return Behind::created;
+    if (errno != EEXIST) return Behind::nothing;
+  }
+  std::memcpy(reach.text, path, size + 1);
+  reach.size = size;
+  bool is_link = follow_link(dirfd, reach, scratch.other_name.text);
+  created_links.learn(scratch.name, is_link);
+  for (int links = 0; is_link && links < kMostLinks; ++links) {
+    if (has_layout(dirfd, reach.text, scratch)) {
+      // The kernel has the last word on whether this link may be followed.
+      const int there = sys_openat(dirfd, path, O_PATH | O_CLOEXEC, 0);
+      if (there < 0) return errno == ENOENT ? Behind::planned : Behind::nothing;
+      sys_close(there);
+      if (segment_is_there()) add(arena.header().layouts_existing, 1);
+      return Behind::nothing;
+    }
+    is_link = follow_link(dirfd, reach, scratch.other_name.text);
+  }
+  return Behind::nothing;
+}
+
+// REQUIRES: cancellation is off, since blocks of Scratch are held.
 bool open_planned(int dirfd, const char* path, int flags, mode_t mode, PlacedOpen& placed) {
   const Scratch scratch;
+  const Scratch behind;
   const int caller_errno = errno;
   DirectoryFacts facts;
-  bool planned = scratch && absolute_name(dirfd, path, scratch->name) && may_be_placed(scratch->name) &&
-                 find_in_plan(scratch->name, scratch->layout);
+  bool planned = scratch && has_layout(dirfd, path, *scratch);
+  if (!planned && scratch && behind) {
+    const Behind found = look_behind(dirfd, path, flags, mode, *scratch, behind->name, placed.fd);
+    if (found == Behind::created) {
+      placed.created = Created::yes;
+      errno = caller_errno;
+      return true;
+    }
+    planned = placed.behind_link = found == Behind::planned;
+    if (planned) path = behind->name.text;
+  }
   if (planned) {
     facts = directory_facts(scratch->name);
     if (facts.own_layout) {

@@ -4,6 +4,11 @@
 // EBADF, as it would without the library. Should it be lost all the same, or be in the way of the last descriptor that the
 // program may have, it is opened anew.
 //
+// A symbolic link that leads to a planned name is followed (LinkGuess says where it is looked for). Who creates what is not
+// planned pays nothing for that: the create is made with O_EXCL first, and only a name that exists is asked whether it is a link.
+// A planned file behind a link costs three calls more: that create, reading the link, and a look by the kernel at what it leads
+// to, which also says whether the program may follow it.
+//
 // A planned create costs the lookup, once a directory the question whether it has a layout of its own, and what
 // lustre/set_layout.hpp says. Whatever goes wrong, the program gets the answer of its own call.
 //
@@ -22,6 +27,7 @@ bool open_plan_file();
 struct PlacedOpen {
   int fd = -1;  // or -1, and errno
   Created created = Created::no;
+  bool behind_link = false;  // the file has another name than the one that was said
 };
 
 // False if the name is not planned, or is to be left alone: the caller makes its own call. A cancellation point.

@@ -87,25 +87,20 @@ void set_own_layout(const abi::FileSlot& file) {
   }
 }
 
-// The name of what was opened, where the last part of its name may be a symbolic link. Only the system can tell, and one question
-// a file is too much for who makes thousands: a directory in which so many new names in a row were no links is taken to have
-// none.
-constexpr std::uint8_t kEnoughNames = 16;
-std::uint8_t plain_names[1024];  // by directory: new names in a row that were no links
+// The name of what was opened, where the last part of its name may be a symbolic link.
+LinkGuess opened_links;
 
 const Name& behind_link(int fd, int flags, ScratchBlock& scratch) {
   const bool wanted = asked_for(scratch.name) || (settings.only[0] != '\0' && (flags & O_ACCMODE) != O_RDONLY);
   if (!wanted) return scratch.name;
-  std::uint8_t& plain = plain_names[(hash_of(scratch.name.text, directory_size(scratch.name)) >> 20U) % sizeof(plain_names)];
-  const std::uint8_t seen = __atomic_load_n(&plain, __ATOMIC_RELAXED);
-  if (seen >= kEnoughNames) return scratch.name;
+  if (!opened_links.may_be_link(scratch.name)) return scratch.name;
   if (arena.ready() && find_file_record(scratch.name.text, scratch.name.size) != abi::kNoSlot) return scratch.name;
   if (!name_of_descriptor(fd, scratch.other_name)) return scratch.name;
   const bool same = scratch.name.size == scratch.other_name.size &&
                     std::memcmp(scratch.name.text, scratch.other_name.text, scratch.name.size) == 0;
   char target;
   const bool is_link = !same && sys_readlink(scratch.name.text, &target, 1) >= 0;
-  __atomic_store_n(&plain, static_cast<std::uint8_t>(is_link ? 0 : seen + 1), __ATOMIC_RELAXED);
+  opened_links.learn(scratch.name, is_link);
   return is_link ? scratch.other_name : scratch.name;
 }
 

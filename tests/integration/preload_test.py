@@ -543,6 +543,36 @@ class Placing(Case):
         self.assertEqual([self.osts(f"folder/{name}") for name in "abc"], [[3], [4], [1]])
         self.assertEqual(self.counts(), {"applied": 3})
 
+    def test_behind_links(self):
+        """A link as the last part: what it leads to is planned, made and traced."""
+        names = ["abs", "rel", "chain", "outside", "stream", "old"]
+        self.compile(*(f"{self.mount}/{name},1M,,{ost}" for ost, name in enumerate(names[:5])), f"{self.mount}/old,1M,,4")
+        for name in names:
+            (self.work / name).symlink_to(self.mount / name)
+        (self.work / "rel").unlink()
+        (self.work / "rel").symlink_to(f"../{self.mount.relative_to(self.folder)}/rel")
+        (self.work / "chain").rename(self.work / "first")
+        (self.work / "chain").symlink_to("first")
+        (self.work / "loop").symlink_to("loop")
+        (self.work / "away").symlink_to("elsewhere")
+        (self.mount / "old").write_bytes(b"x")
+        script = ("import errno, os, sys\n"
+                  f"os.chdir({str(self.work)!r})\n"
+                  "for name in sys.argv[1:]: os.close(os.open(name, os.O_WRONLY | os.O_CREAT, 0o640))\n"
+                  "for name, flags in (('loop', 0), ('abs', os.O_EXCL), ('rel', os.O_NOFOLLOW), ('none/x', 0), ('.', 0)):\n"
+                  "  try: os.open(name, os.O_WRONLY | os.O_CREAT | flags)\n"
+                  "  except OSError as error: print(errno.errorcode[error.errno])\n")
+        told = self.placed(sys.executable, "-c", script, "abs", "./rel", f"{self.work}/chain", "away", "new", "old")
+        self.assertEqual(told.stdout, b"ELOOP\nEEXIST\nELOOP\nENOENT\nEISDIR\n")
+        self.placed(ESCAPES, "fprintf_chk", self.work / "stream")
+        self.placed("dd", "if=/dev/zero", f"of={self.work}/outside", "bs=4k", "count=1", "status=none", IEZ_ONLY=str(self.mount))
+        self.assertEqual([self.osts(name) for name in names[:5]], [[ost] for ost in range(5)])
+        self.assertEqual(self.counts(), {"applied": 5, "existing": 1})
+        rows = {row["name"]: row["creates"] for row in self.trace()["rows"]}
+        for name in names[:5]:
+            self.assertEqual(rows.get(f"{self.mount}/{name}"), 1, rows)
+        self.assertEqual((rows[f"{self.work}/elsewhere"], rows[f"{self.work}/new"], rows[f"{self.mount}/old"]), (1, 1, 0))
+
     def test_own_layout_by_an_attribute(self):
         layout = struct.pack("<IIQQIHH", 0x0BD10BD0, 1, 0, 0, MIB, 2, 0xFFFF)
         script = (f"import os\nos.mknod('{self.mount}/own')\nos.setxattr('{self.mount}/own', 'lustre.lov', {layout!r})\n"

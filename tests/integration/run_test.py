@@ -169,6 +169,22 @@ class Loop(RunCase):
         placed = self.report(command, "--app", "jobs")
         self.assertEqual((placed["mode"], placed["placed"], placed["predicted"]), ("place", 4, 4), placed)
 
+    def test_files_behind_links(self):
+        """f.N -> data.N, not there yet: learnt and placed by the names of the files, and explained by those of the links."""
+        for number in range(1, 7):
+            (self.place / f"out.{number}").symlink_to(f"data.{number}")
+        first = self.report(["sh", "-c", WRITE], "--app", "links")
+        planned = self.plan("links")
+        for number in range(1, 7):
+            (self.place / f"data.{number}").unlink()
+        second = self.report(["sh", "-c", WRITE], "--app", "links")
+        self.assertEqual((first["created"], second["placed"], second["existing"]), (0, 6, 0), second)
+        for number in range(1, 7):
+            self.lies_as(planned[f"{self.place}/data.{number}"], self.place / f"data.{number}")
+        (self.state / "way").symlink_to(self.place)
+        for name in (self.place / "out.1", self.state / "way/out.1", self.state / "way/data.1"):
+            self.assertIn("data.1", json.loads(self.iez("plan", "explain", "--json", name).stdout)["name"])
+
     def test_learns_again(self):
         command = ["sh", "-c", 'for i in 1 2 3 4; do dd if=/dev/zero of=$0.$i bs=64k count=$1 status=none; done']
         app = ("--app", "drift")
