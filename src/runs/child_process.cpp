@@ -1,6 +1,8 @@
 #include "runs/child_process.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,7 +11,9 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
+#include <ctime>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -31,6 +35,83 @@ Ending ending_of(int status) {
   if (WIFSIGNALED(status)) return {.status = 0, .signal = WTERMSIG(status)};
   return {.status = WEXITSTATUS(status), .signal = 0};
 }
+
+std::int64_t now_ns() {
+  timespec now{};
+  (void)::clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
+}
+
+// Nothing in a signal tells whether it was sent to this process, or to all of its group and so to the command as well. A process
+// that does nothing else waits in the group: what it gets, too, went to the group. Signals to every process of a job, one after
+// the other, as batch systems send them, are found out in the same way. Where it cannot be made, all signals are passed on.
+class GroupWitness {
+ public:
+  // REQUIRES: the signals are blocked.
+  explicit GroupWitness(const sigset_t& watched) {
+    std::array<int, 2> ends{};
+    if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) return;
+    seen_ = input::UniqueFd(ends[0]);
+    const input::UniqueFd telling(ends[1]);
+    const pid_t parent = ::getpid();
+    process_ = ::fork();
+    if (process_ == 0) witness(watched, parent, telling.get());
+  }
+  ~GroupWitness() {
+    if (process_ <= 0) return;
+    (void)::kill(process_, SIGKILL);
+    while (::waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
+    }
+  }
+  GroupWitness(const GroupWitness&) = delete;
+  GroupWitness& operator=(const GroupWitness&) = delete;
+  GroupWitness(GroupWitness&&) = delete;
+  GroupWitness& operator=(GroupWitness&&) = delete;
+
+  // Whether the group gets the signal that has just come here. Waits a moment for it.
+  bool saw(int signal) const {
+    if (process_ <= 0) return false;
+    constexpr std::int64_t kMillisecond = 1'000'000;
+    constexpr std::int64_t kPatience = 20 * kMillisecond;  // also the time between the first of a job's processes and the last
+    const std::int64_t came = now_ns();
+    for (std::int64_t left = kPatience; left > 0; left = came + kPatience - now_ns()) {
+      Seen seen;
+      if (::read(seen_.get(), &seen, sizeof seen) == static_cast<ssize_t>(sizeof seen)) {
+        if (seen.signal == signal && came - seen.time_ns < 5 * kPatience) return true;  // an older one was another
+        continue;
+      }
+      pollfd waiting{.fd = seen_.get(), .events = POLLIN, .revents = 0};
+      (void)::poll(&waiting, 1, static_cast<int>(left / kMillisecond) + 1);
+      if ((waiting.revents & (POLLHUP | POLLERR)) != 0) return false;
+    }
+    return false;
+  }
+
+ private:
+  struct Seen {
+    int signal = 0;
+    std::int64_t time_ns = 0;
+  };
+
+  // Holds nothing open that others may wait for, and ends with its parent.
+  [[noreturn]] static void witness(const sigset_t& watched, pid_t parent, int telling) {
+    constexpr int kOnly = 0;
+    if (telling != kOnly) (void)::dup2(telling, kOnly);
+    (void)::close_range(kOnly + 1, ~0U, 0);
+    (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    (void)::prctl(PR_SET_NAME, "iez-signals");
+    while (::getppid() == parent) {
+      siginfo_t info{};
+      if (::sigwaitinfo(&watched, &info) < 0 || !sent_to_us(info)) continue;
+      const Seen seen{.signal = info.si_signo, .time_ns = now_ns()};
+      (void)!::write(kOnly, &seen, sizeof seen);
+    }
+    ::_exit(0);
+  }
+
+  pid_t process_ = -1;
+  input::UniqueFd seen_;
+};
 
 class Signals {
  public:
@@ -63,8 +144,10 @@ class Signals {
     (void)::sigprocmask(SIG_SETMASK, &before_, nullptr);
   }
 
+  const sigset_t& watched() const { return watched_; }
+
   // Passes signals on until the child is gone.
-  int wait_for(pid_t child) const {
+  int wait_for(pid_t child, const GroupWitness& group) const {
     for (;;) {
       int status = 0;
       const pid_t got = ::waitpid(child, &status, WNOHANG);
@@ -72,7 +155,9 @@ class Signals {
       if (got < 0 && errno != EINTR) return 0;
       siginfo_t info{};
       if (::sigwaitinfo(&watched_, &info) < 0 || info.si_signo == SIGCHLD) continue;
-      if (sent_to_us(info) && info.si_pid != child) (void)::kill(child, info.si_signo);
+      if (!sent_to_us(info) || info.si_pid == child) continue;
+      const bool in_group = ::getpgid(child) == ::getpgrp();
+      if (!in_group || !group.saw(info.si_signo)) (void)::kill(child, info.si_signo);
     }
   }
 
@@ -96,6 +181,7 @@ Result<Ending> run_command(const std::vector<std::string>& words,
   const input::UniqueFd told(ends[0]);
   input::UniqueFd telling(ends[1]);
   const Signals signals;
+  const GroupWitness group(signals.watched());
   const pid_t child = ::fork();
   if (child < 0) return fail_errno(errno, "fork");
   if (child == 0) {
@@ -111,7 +197,7 @@ Result<Ending> run_command(const std::vector<std::string>& words,
   do {
     got = ::read(told.get(), &why, sizeof why);
   } while (got < 0 && errno == EINTR);
-  const int status = signals.wait_for(child);
+  const int status = signals.wait_for(child, group);
   if (got == sizeof why) return fail_errno(why, fmt::format("cannot run '{}'", words.front()));
   return ending_of(status);
 }

@@ -1,7 +1,9 @@
 // Runs the command: its standard streams, its terminal and its process group are ours, and so is its end.
 //
-// Signals that somebody sends to this process alone are passed on. Those of the terminal (Ctrl-C) reach the command by
-// themselves, since it is in the same group, and are not doubled: a second one makes launchers give up their ranks at once.
+// Signals that somebody sends to this process alone are passed on, 20 ms later. Those of the terminal (Ctrl-C), and those that
+// are sent to the whole group or to each process of a job, reach the command by themselves and are not doubled: a second one
+// makes launchers give up their ranks at once. The command has no group of its own: it could not read from the terminal, and a
+// SIGKILL to the group would leave it behind.
 //
 // Thread safety: none; changes the signal mask of the calling thread while the command runs.
 #pragma once

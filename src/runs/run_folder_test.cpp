@@ -82,6 +82,36 @@ TEST(ChildProcess, StatusSignalAndVariables) {
   EXPECT_EQ(ending.error().os_errno, ENOENT);
 }
 
+// In a session of its own a command counts the signals that it gets: the text is what it wrote.
+std::string signals_counted(const std::string& file, bool to_group) {
+  const pid_t runner = ::fork();
+  if (runner == 0) {
+    (void)::setsid();
+    const std::string script =
+        "trap 'echo got >> " + file + "' INT; echo ready > " + file + "; for i in 1 2 3 4 5 6 7 8; do sleep 0.05; done; exit 0";
+    const auto ending = run_command({"sh", "-c", script}, {});
+    ::_exit(ending ? ending->code() : 1);
+  }
+  const auto text = [&file] {
+    std::ifstream in(file);
+    return std::string{std::istreambuf_iterator<char>(in), {}};
+  };
+  while (text() != "ready\n") ::usleep(1000);
+  ::usleep(5000);
+  EXPECT_EQ(::kill(to_group ? -runner : runner, SIGINT), 0);
+  int status = 0;
+  EXPECT_EQ(::waitpid(runner, &status, 0), runner);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  EXPECT_NE(::kill(-runner, 0), 0) << "somebody is left in the group";
+  return text();
+}
+
+TEST_F(RunFolderTest, ASignalReachesTheCommandOnce) {
+  for (int round = 0; round < 8; ++round) {
+    for (const bool to_group : {false, true}) EXPECT_EQ(signals_counted(base_ + "/seen", to_group), "ready\ngot\n") << to_group;
+  }
+}
+
 TEST(ChildProcess, PassesSignalsOn) {
   const pid_t child = ::fork();
   if (child == 0) {

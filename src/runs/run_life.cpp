@@ -645,9 +645,9 @@ Result<void> RunLife::State::give_up(const std::string& why) {
 
 // How this run and those like it compare with Lustre's default.
 void RunLife::State::tell_gain() {
-  const auto runs = store_->runs(application_->id, 2 * kCompared);
+  const auto runs = store_->runs(application_->id, kLookedAt);
   if (!runs || runs->empty()) return;
-  const GuardAnswer answer = judge_history(*runs, shape_of(runs->front()));
+  const GuardAnswer answer = judge_history(*runs, shape_of(runs->front()), stored_facts(*store_));
   report_.gain = gain_text(answer);
   if (answer.writes.gain != planning::Gain::unknown) report_.write_ratio = answer.writes.ratio;
   if (answer.reads.gain != planning::Gain::unknown) report_.read_ratio = answer.reads.ratio;
