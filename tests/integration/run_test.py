@@ -581,6 +581,22 @@ class Endings(RunCase):
             self.assertEqual(process.wait(LIMIT), 5)
             process.stdout.close()
 
+    def test_a_signal_to_the_group_comes_once(self):
+        counting = ("import signal, time\nsignal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])\nprint('ready', flush=True)\n"
+                    "count, end = 0, None\n"
+                    "while end is None or time.monotonic() < end:\n"
+                    "    got = signal.sigtimedwait([signal.SIGINT], 5 if end is None else 0.1)\n"
+                    "    if got is None: break\n"
+                    "    count, end = count + 1, end or time.monotonic() + 0.2\n"
+                    "print(count)\n")
+        for _ in range(12):
+            for to_group in (True, False):
+                with subprocess.Popen([IEZ, "run", "-q", "--", sys.executable, "-c", counting], env=self.environment, text=True,
+                                      stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True) as process:
+                    self.assertEqual(process.stdout.readline(), "ready\n")
+                    (os.killpg if to_group else os.kill)(process.pid, signal.SIGINT)
+                    self.assertEqual((process.stdout.read(), process.wait(LIMIT)), ("1\n", 0), to_group)
+
     def test_a_failed_first_run_makes_no_plan(self):
         failed = self.report(["sh", "-c", WRITE + "; exit 9"], "--app", "failed", check=False)
         self.assertEqual((failed["recorded"], failed["next_plan"], failed["verdict"]), (True, None, None), failed)
