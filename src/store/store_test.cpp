@@ -89,7 +89,8 @@ TEST_P(StoreTest, RunsThatSawTargetsAreFoundAcrossApplications) {
   }
   const auto starts = [&](std::int64_t after, std::size_t last) {
     std::vector<std::int64_t> out;
-    for (const store::Run& run : store_->runs_with_targets(after, last).value()) out.push_back(run.started_ns);
+    const std::vector<store::Run> runs = store_->runs_with_targets(after, last).value();
+    for (const store::Run& run : runs) out.push_back(run.started_ns);
     return out;
   };
   EXPECT_EQ(starts(0, 10), (std::vector<std::int64_t>{3000, 2000, 1000}));
