@@ -13,8 +13,8 @@
 //        copy   each process copies its share once and writes it by pwrite() of 1 MiB: what the machine can do
 // BYTES  of all processes together. BLOCKS: sizes of blocks, with commas between.
 // MOUNT  folders through which processes reach the same files, in equal groups: the name of the file is then below each. Writes
-// then
-//        count until all bytes have left the caches of these clients.
+//        then count until all bytes are on the servers; and cells are read twice: as they were written, with what the clients'
+//        caches have of it, and again once these are empty, as at a restart.
 //
 // Prints a line of JSON for each block: seconds of the slowest process, CPU seconds of all together, and how many bytes were read
 // that nobody had written there. Every block size has a file of its own, which is removed; opening and closing is not counted.
@@ -85,7 +85,8 @@ class Process {
     if (::chdir(mount.c_str()) != 0) stop(fmt::format("{}: {}", mount, std::strerror(errno)));
   }
 
-  void run(std::string_view mode, std::int64_t block) {
+  // restart: read once more from the servers, after the first reads.
+  void run(std::string_view mode, std::int64_t block, bool restart) {
     if (rank_ == 0) ::unlink(file_.c_str());
     own_ -= own_ % (mode == "segments" ? std::max(kSegment, block) : block);
     data_.resize(static_cast<std::size_t>(mode == "calls" ? block : own_));
@@ -93,6 +94,7 @@ class Process {
     MPI_Barrier(MPI_COMM_WORLD);
     Cost write;
     Cost read;
+    restarts_ = restart;
     if (mode == "views" || mode == "writes") {
       views(block, mode == "views", write, read);
     } else if (mode == "posix") {
@@ -116,24 +118,31 @@ class Process {
     fmt::print(
         "{{\"mode\": \"{}\", \"ranks\": {}, \"block\": {}, \"bytes\": {}, \"write_s\": {:.6f}, \"read_s\": {:.6f}, "
         "\"write_cpu_s\": {:.6f}, "
-        "\"read_cpu_s\": {:.6f}, \"wrong\": {}}}\n",
-        mode, ranks_, block, own_ * ranks_, write.seconds, read.seconds, write.cpu_seconds, read.cpu_seconds, wrong);
+        "\"read_cpu_s\": {:.6f}, \"restart_s\": {:.6f}, \"wrong\": {}}}\n",
+        mode, ranks_, block, own_ * ranks_, write.seconds, read.seconds, write.cpu_seconds, read.cpu_seconds, restart_.seconds,
+        wrong);
   }
 
-  // Connections, buffers and the like are made once, and not measured.
+  // Connections, buffers and the like are made once, and not measured: those of small calls, and those of large ones.
   void warm_up() const {
+    warm_up(4096);
+    warm_up(static_cast<int>(kSegment));
+  }
+
+ private:
+  void warm_up(int bytes) const {
     const std::string name = file_ + ".warm";
     MPI_File file = MPI_FILE_NULL;
     check(MPI_File_open(MPI_COMM_WORLD, name.c_str(), MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL,
                         &file),
           "open");
-    std::vector<char> data(4096);
-    check(MPI_File_write_at_all(file, rank_ * 4096, data.data(), 4096, MPI_BYTE, MPI_STATUS_IGNORE), "write_at_all");
-    check(MPI_File_read_at_all(file, rank_ * 4096, data.data(), 4096, MPI_BYTE, MPI_STATUS_IGNORE), "read_at_all");
+    std::vector<char> data(static_cast<std::size_t>(bytes));
+    const MPI_Offset own = static_cast<MPI_Offset>(rank_) * bytes;
+    check(MPI_File_write_at_all(file, own, data.data(), bytes, MPI_BYTE, MPI_STATUS_IGNORE), "write_at_all");
+    check(MPI_File_read_at_all(file, own, data.data(), bytes, MPI_BYTE, MPI_STATUS_IGNORE), "read_at_all");
     check(MPI_File_close(&file), "close");
   }
 
- private:
   [[nodiscard]] unsigned char value_at(std::int64_t at) const {
     const auto mixed = (static_cast<std::uint64_t>(at) + (static_cast<std::uint64_t>(rank_) << 40U)) * 0x9e3779b97f4a7c15U;
     return static_cast<unsigned char>(mixed >> 56U);
@@ -150,6 +159,20 @@ class Process {
     MPI_Allreduce(&own[0], &cost.seconds, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     MPI_Allreduce(&own[1], &cost.cpu_seconds, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     return cost;
+  }
+
+  // Compares what was read, and has it read again by clients that have nothing of the file in their caches.
+  template <typename Read>
+  Cost restarted(const Read& read) {
+    compare();
+    forget();
+    const int fd = open_existing();
+    if (::fsync(fd) != 0) stop(fmt::format("{}: {}", file_, std::strerror(errno)));
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (const int error = ::posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED); error != 0) stop(std::strerror(error));
+    ::close(fd);
+    MPI_Barrier(MPI_COMM_WORLD);
+    return read();
   }
 
   // Clears the data, so that it can be seen whether it is read.
@@ -174,9 +197,13 @@ class Process {
     });
     if (!settles_) check(MPI_File_sync(file), "sync");
     forget();
-    if (reads) {
+    const auto read_all = [&] {
       check(MPI_File_seek(file, 0, MPI_SEEK_SET), "seek");
-      read = measured([&] { check(MPI_File_read_all(file, data_.data(), count, MPI_BYTE, MPI_STATUS_IGNORE), "read_all"); });
+      return measured([&] { check(MPI_File_read_all(file, data_.data(), count, MPI_BYTE, MPI_STATUS_IGNORE), "read_all"); });
+    };
+    if (reads) {
+      read = read_all();
+      if (restarts_) restart_ = restarted(read_all);
     }
     check(MPI_File_close(&file), "close");
     if (!reads) {
@@ -256,12 +283,16 @@ class Process {
       if (settles_) check(MPI_File_sync(file), "sync");
     });
     if (!settles_) check(MPI_File_sync(file), "sync");
+    const auto read_all = [&] {
+      return measured([&] {
+        for (std::int64_t at = 0; at < own_; at += block) {
+          check(MPI_File_read_at_all(file, place(at), data_.data() + at, count, MPI_BYTE, MPI_STATUS_IGNORE), "read_at_all");
+        }
+      });
+    };
     forget();
-    read = measured([&] {
-      for (std::int64_t at = 0; at < own_; at += block) {
-        check(MPI_File_read_at_all(file, place(at), data_.data() + at, count, MPI_BYTE, MPI_STATUS_IGNORE), "read_at_all");
-      }
-    });
+    read = read_all();
+    if (restarts_) restart_ = restarted(read_all);
     compare();
     check(MPI_File_close(&file), "close");
   }
@@ -284,6 +315,8 @@ class Process {
 
   std::string file_;
   bool settles_;
+  bool restarts_ = false;
+  Cost restart_;
   int rank_ = 0;
   int ranks_ = 1;
   std::int64_t own_ = 0;
@@ -308,7 +341,8 @@ int main(int argc, char** argv) {
   for (std::size_t at = 0; at < blocks.size(); at = std::min(blocks.find(',', at), blocks.size() - 1) + 1) {
     const std::size_t colon = mode == "cells" ? std::min(blocks.find(':', at), blocks.size() - 1) : at;
     const std::string own = mode == "cells" ? blocks.substr(at, colon - at) : std::string(mode);
-    Process(argv[2], bytes, settles).run(own, std::max(1LL, std::atoll(blocks.c_str() + colon + (mode == "cells" ? 1 : 0))));
+    Process(argv[2], bytes, settles)
+        .run(own, std::max(1LL, std::atoll(blocks.c_str() + colon + (mode == "cells" ? 1 : 0))), settles && mode == "cells");
   }
   MPI_Finalize();
   return 0;

@@ -54,8 +54,23 @@ Contest::Standing& Contest::get(const CallKind& kind) {
   return fresh;
 }
 
+bool Contest::writes_are_collected() const {
+  const Standing* latest = nullptr;
+  for (const Standing& one : standings()) {
+    if (one.kind.write && (latest == nullptr || one.used > latest->used)) latest = &one;
+  }
+  return latest != nullptr && latest->kept == Way::collect;
+}
+
+bool Contest::waits(const CallKind& kind, const Standing* one) const {
+  if (kind.bytes >= kSmall || (!kind.write && writes_are_collected())) return false;
+  if (one == nullptr || one->aside) return true;
+  return !one->kept && one->trial == 0 && one->waited < kWorthATrial;
+}
+
 Way Contest::next(const CallKind& kind) const {
   const Standing* const one = find(kind);
+  if (waits(kind, one)) return Way::pass;
   if (one == nullptr || one->aside) return kTrial.front();
   if (one->kept) return one->rest > 0 ? *one->kept : other(*one->kept);
   return kTrial[one->trial % kTrial.size()];
@@ -71,16 +86,18 @@ std::uint32_t Contest::unasked(const CallKind& kind) const {
   if (last && *last != kind) return 0;
   const Standing* const one = find(kind);
   const std::uint32_t most = std::min(std::max(one == nullptr ? 0 : one->lease, 1U) * 2 + 1, kMostUnasked);
-  if (one == nullptr || one->aside) return most;
+  if (one == nullptr || one->aside || waits(kind, one)) return most;
   return one->kept == Way::pass && one->rest > 0 ? std::min(most, one->rest - 1) : 0;
 }
 
 void Contest::begin(const CallKind& kind, Way way, std::uint32_t unasked) {
   Standing& one = get(kind);
   if (one.aside) one = {.kind = kind};  // nothing was learnt of it
+  const bool waiting = way == Way::pass && waits(kind, &one);
   one.used = ++calls_;
   one.lease = unasked;
   last_[kind.write ? 1 : 0] = kind;
+  if (waiting) return;
   if (!one.kept) {
     ++one.trial;
   } else if (way == *one.kept) {
@@ -110,15 +127,17 @@ void Contest::keep(Standing& one, Way way) {
 }
 
 // Whether the trial is over.
-void Contest::judge(Standing& one) {
+void Contest::judge(Standing& one) const {
   const std::uint32_t calls = std::min(one.collected.count, one.passed.count);
   if (calls == 0) return;
-  const std::uint64_t collected = one.collected.median();
-  const std::uint64_t passed = one.passed.median();
-  if (exceeds(passed, collected, calls == 1 ? 400 : calls == 2 ? 150 : 103)) {
-    keep(one, Way::collect);
-  } else if (calls >= 3 || exceeds(collected, passed, calls == 1 ? 300 : 115)) {
-    keep(one, Way::pass);
+  const bool prefers_collecting = !one.kind.write && writes_are_collected();
+  const Way preferred = prefers_collecting ? Way::collect : Way::pass;
+  const std::uint64_t mine = (prefers_collecting ? one.collected : one.passed).median();
+  const std::uint64_t others = (prefers_collecting ? one.passed : one.collected).median();
+  if (exceeds(mine, others, calls == 1 ? 400 : calls == 2 ? 150 : 103)) {
+    keep(one, other(preferred));
+  } else if (calls >= 3 || exceeds(others, mine, calls == 1 ? 300 : 115)) {
+    keep(one, preferred);
   }
 }
 
@@ -128,6 +147,10 @@ void Contest::took(const CallKind& kind, Way way, std::int64_t bytes, std::uint6
   if (one.aside) return;
   __extension__ using Wide = unsigned __int128;
   const auto cost = static_cast<std::uint64_t>(std::min<Wide>(Wide{ns} * 1024 / static_cast<std::uint64_t>(bytes), kMostCost));
+  if (way == Way::pass && !one.kept && one.trial == 0) {  // it waits
+    one.waited += std::min<std::uint64_t>(ns, kWorthATrial) * (one.lease + 1);
+    return;
+  }
   Costs& mine = way == Way::collect ? one.collected : one.passed;
   const Costs& others = way == Way::collect ? one.passed : one.collected;
   mine.add(cost);

@@ -17,12 +17,20 @@
 // more than about 1/64 of the time; each time that it loses again, the pause doubles. If it wins, there is a new trial; also when
 // the way that was kept has become 1.5 times as slow as the other one had been.
 //
+// Small calls. The first collected call makes windows, which takes milliseconds. Calls of less than kSmall bytes are left to the
+// MPI until they have taken kWorthATrial in all: a program that spends less time in them has nothing to gain. A large call may be
+// the only one, and begins its trial.
+//
+// Reads of what was collected. Who writes for others keeps what it wrote in its client's cache. So where the latest writes were
+// kept collected, reads begin their trial at once, and of ways that are equal it is collecting that is kept.
+//
 // Not to ask. While a kind is left to the MPI, calls need not meet to find that out: `unasked` of them follow each that did meet,
 // 3, 7, 15, ... up to 63, as long as no other kind of reads, or of writes, is seen. All ranks count calls, so all stop asking and
 // begin again at the same call. What is asked for meanwhile is not known; it is done by the MPI, which is always right.
 //
 // Loss. Of n calls that are better left to the MPI, at most 3 (1 where collecting takes 3 times as long) are collected, and about
-// n/64 of the time goes into trying again. What is forgotten: a kind beyond the latest kKinds.
+// n/64 of the time goes into trying again. Of small calls that are better collected, kWorthATrial is lost. What is forgotten: a
+// kind beyond the latest kKinds.
 //
 // Determinism. Whole numbers, and no clock: ranks that begin with the same contest and hear the same numbers decide alike.
 //
@@ -56,6 +64,8 @@ class Contest {
   static constexpr std::uint32_t kTrialCalls = 6;  // at most
   static constexpr std::uint32_t kPause = 64;
   static constexpr std::uint32_t kMostUnasked = 63;
+  static constexpr std::uint8_t kSmall = 23;                 // calls of all ranks below 2^kSmall bytes
+  static constexpr std::uint64_t kWorthATrial = 15'000'000;  // nanoseconds
 
   // Costs of one way, nanoseconds for each KiB; the latest are kept.
   struct Costs {
@@ -78,6 +88,7 @@ class Contest {
     std::uint32_t lease = 0;    // calls that went unasked after the last one that was asked
     std::uint32_t dropped = 0;  // how often a way was dropped for the other one
     std::uint64_t used = 0;     // when, in calls of all kinds
+    std::uint64_t waited = 0;   // nanoseconds of calls before the trial, those that were not asked about as the one before them
     bool aside = false;         // left to the MPI without a trial
     std::optional<Way> kept;    // none: on trial
   };
@@ -101,7 +112,11 @@ class Contest {
  private:
   const Standing* find(const CallKind& kind) const;
   Standing& get(const CallKind& kind);
-  static void judge(Standing& one);
+  // Whether the latest writes were kept collected.
+  bool writes_are_collected() const;
+  // Whether calls of the kind are left to the MPI because they have not taken long enough. null: there was none yet.
+  bool waits(const CallKind& kind, const Standing* one) const;
+  void judge(Standing& one) const;
   static void keep(Standing& one, Way way);
 
   std::array<Standing, kKinds> standings_{};

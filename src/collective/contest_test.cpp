@@ -15,7 +15,7 @@ namespace {
 using Random = std::mt19937_64;
 
 constexpr std::int64_t kBytes = 1 << 20;
-const CallKind kSmall{.write = true, .interleaved = false, .piece = 16, .bytes = 20};
+const CallKind kLarge{.write = true, .interleaved = false, .piece = 16, .bytes = Contest::kSmall};
 
 double uniform(Random& random, double from, double to) { return std::uniform_real_distribution<double>(from, to)(random); }
 
@@ -52,38 +52,38 @@ class History {
 
 TEST(Contest, TriesBothInTurnsAndKeepsTheFaster) {
   History run;
-  for (int i = 0; i < 6; ++i) run.call(kSmall, 100, 90);
+  for (int i = 0; i < 6; ++i) run.call(kLarge, 100, 90);
   ASSERT_EQ(run.contest().standings().size(), 1U);
   EXPECT_EQ(run.contest().standings()[0].kept, Way::pass);
   EXPECT_EQ(run.collects(), 3);
   History other;
-  for (int i = 0; i < 6; ++i) other.call(kSmall, 90, 100);
+  for (int i = 0; i < 6; ++i) other.call(kLarge, 90, 100);
   EXPECT_EQ(other.contest().standings()[0].kept, Way::collect);
 }
 
 TEST(Contest, AWayThatIsMuchSlowerIsTriedOnce) {
   History run;
-  for (int i = 0; i < 60; ++i) run.call(kSmall, 500, 100);
+  for (int i = 0; i < 60; ++i) run.call(kLarge, 500, 100);
   EXPECT_EQ(run.collects(), 1);
   History other;
-  for (int i = 0; i < 60; ++i) other.call(kSmall, 100, 500);
+  for (int i = 0; i < 60; ++i) other.call(kLarge, 100, 500);
   EXPECT_EQ(other.collects(), 59);
 }
 
 // A program must not lose: where it is not clear, the MPI's way is kept sooner than ours.
 TEST(Contest, CollectingIsDroppedSooner) {
   History history;
-  for (int i = 0; i < 60; ++i) history.call(kSmall, 350, 100);
+  for (int i = 0; i < 60; ++i) history.call(kLarge, 350, 100);
   EXPECT_EQ(history.collects(), 1);
   History other;
-  for (int i = 0; i < 60; ++i) other.call(kSmall, 120, 100);
+  for (int i = 0; i < 60; ++i) other.call(kLarge, 120, 100);
   EXPECT_EQ(other.collects(), 2);
 }
 
 // Nothing has to be asked about then.
 TEST(Contest, OfEqualWaysItIsTheMpis) {
   History run;
-  for (int i = 0; i < 60; ++i) run.call(kSmall, 100, 101);
+  for (int i = 0; i < 60; ++i) run.call(kLarge, 100, 101);
   EXPECT_EQ(run.contest().standings()[0].kept, Way::pass);
 }
 
@@ -91,53 +91,53 @@ TEST(Contest, WhatIsLeftToTheMpiIsSoonNotAskedAbout) {
   Contest contest;
   std::vector<std::uint32_t> distances;
   for (int i = 0; i < 9; ++i) {
-    distances.push_back(contest.unasked(kSmall));
-    contest.step_aside(kSmall, distances.back());
+    distances.push_back(contest.unasked(kLarge));
+    contest.step_aside(kLarge, distances.back());
   }
-  EXPECT_EQ(contest.next(kSmall), Way::collect) << "if it is to be compared after all, there is a trial";
+  EXPECT_EQ(contest.next(kLarge), Way::collect) << "if it is to be compared after all, there is a trial";
   EXPECT_EQ(distances, (std::vector<std::uint32_t>{3, 7, 15, 31, 63, 63, 63, 63, 63}));
 }
 
 TEST(Contest, KindsThatTakeTurnsAreAskedAboutEachTime) {
-  CallKind large = kSmall;
-  large.piece = 22;
+  CallKind longer = kLarge;
+  longer.piece = 22;
   Contest contest;
-  contest.step_aside(kSmall, 0);
+  contest.step_aside(kLarge, 0);
   for (int i = 1; i < 50; ++i) {
-    const CallKind& kind = i % 2 == 0 ? kSmall : large;
+    const CallKind& kind = i % 2 == 0 ? kLarge : longer;
     EXPECT_EQ(contest.unasked(kind), 0U);
     contest.step_aside(kind, contest.unasked(kind));
   }
-  CallKind read = kSmall;
+  CallKind read = kLarge;
   read.write = false;
   EXPECT_EQ(contest.unasked(read), 3U) << "reads and writes may take turns";
 }
 
 TEST(Contest, ACallWithoutATimeIsNoReasonToTryAgainAndAgain) {
   History run;
-  for (int i = 0; i < 6; ++i) run.call(kSmall, 90, 100);
+  for (int i = 0; i < 6; ++i) run.call(kLarge, 90, 100);
   Contest& contest = run.contest();
   int passes = 0;
   for (int i = 0; i < 1000; ++i) {
-    const Way way = contest.next(kSmall);
+    const Way way = contest.next(kLarge);
     passes += way == Way::pass ? 1 : 0;
-    contest.begin(kSmall, way, 0);
-    contest.took(kSmall, way, kBytes, 0);
+    contest.begin(kLarge, way, 0);
+    contest.took(kLarge, way, kBytes, 0);
   }
   EXPECT_GE(passes, 1);
   EXPECT_LE(passes, 1000 / static_cast<int>(Contest::kPause));
-  EXPECT_EQ(contest.settled(kSmall), Way::collect);
+  EXPECT_EQ(contest.settled(kLarge), Way::collect);
 }
 
 TEST(Contest, TheKindThatWasNotUsedForLongestIsForgotten) {
   Contest contest;
   for (std::uint8_t i = 0; i < Contest::kKinds + 1; ++i) {
-    CallKind kind = kSmall;
+    CallKind kind = kLarge;
     kind.piece = i;
     contest.step_aside(kind, 0);
   }
   EXPECT_EQ(contest.standings().size(), Contest::kKinds);
-  CallKind first = kSmall;
+  CallKind first = kLarge;
   first.piece = 0;
   EXPECT_TRUE(std::ranges::none_of(contest.standings(), [&first](const auto& one) { return one.kind == first; }));
   first.piece = 1;
@@ -148,6 +148,51 @@ TEST(Contest, KindsAreLogarithms) {
   const Requests requests{.write = false, .interleaved = true, .bytes = 3 << 20, .shortest_piece = (1 << 16) + 5};
   EXPECT_EQ(kind_of(requests), (CallKind{.write = false, .interleaved = true, .piece = 16, .bytes = 21}));
   EXPECT_EQ(kind_of({}).piece, 0);
+}
+
+CallKind small_calls() {
+  CallKind kind = kLarge;
+  kind.bytes = Contest::kSmall - 1;
+  return kind;
+}
+
+TEST(Contest, SmallCallsAreTheMpisUntilTheyHaveTakenLongEnough) {
+  History run;
+  double passed = 0;
+  while (run.collects() == 0 && passed < 1e6) passed += run.call(small_calls(), 50, 100);
+  EXPECT_GE(passed * 1000, static_cast<double>(Contest::kWorthATrial));
+  EXPECT_LE(passed * 1000, 2.5 * static_cast<double>(Contest::kWorthATrial));
+  for (int i = 0; i < 100; ++i) run.call(small_calls(), 50, 100);
+  EXPECT_EQ(run.contest().standings()[0].kept, Way::collect);
+  // A call that takes long is followed by a trial at once.
+  History slow;
+  EXPECT_EQ(slow.call(small_calls(), 50'000, 100'000), 100'000);
+  for (int i = 0; i < 4; ++i) slow.call(small_calls(), 50'000, 100'000);
+  EXPECT_EQ(slow.collects(), 1);
+}
+
+TEST(Contest, WhatIsOverSoonIsNotCollected) {
+  History run;
+  for (int i = 0; i < 100; ++i) run.call(small_calls(), 10, 100);
+  EXPECT_EQ(run.collects(), 0);
+  EXPECT_GT(run.unasked(), 90);
+}
+
+// Who collected has it in the cache: the reads of the first calls, whose data went both ways, do not show that.
+TEST(Contest, ReadsOfWhatWasCollectedAreCollectedUnlessThatIsSlower) {
+  CallKind read = small_calls();
+  read.write = false;
+  for (const bool collected : {false, true}) {
+    for (const double slower : {1.0, 1.2}) {
+      History run;
+      for (int i = 0; i < 20; ++i) run.call(kLarge, collected ? 50 : 200, 100);
+      const int before = run.collects();
+      for (int i = 0; i < 40; ++i) run.call(read, 40'000 * slower, 40'000);
+      const bool kept = run.contest().standings()[1].kept == Way::collect;
+      EXPECT_EQ(kept, collected && slower == 1.0) << collected << slower;
+      EXPECT_GT(run.collects(), before);
+    }
+  }
 }
 
 // Against the better way, known from the start: a few calls, and a small part of the time.
@@ -165,7 +210,7 @@ TEST(Contest, LosesLittleOnRandomHistories) {
     for (int i = 0; i < calls; ++i) {
       const double a = collected * (1 + noise * uniform(random, 0, 1));
       const double b = passed * (1 + noise * uniform(random, 0, 1));
-      cost += run.call(kSmall, a, b);
+      cost += run.call(kLarge, a, b);
       best += collected < passed ? a : b;
       always_passed += b;
     }
@@ -184,10 +229,10 @@ TEST(Contest, FollowsWhenTheFasterWayChanges) {
     const double slow = fast * uniform(random, 1.3, 3);
     const bool collects_first = seed % 2 == 0;
     History run;
-    for (int i = 0; i < 100; ++i) run.call(kSmall, collects_first ? fast : slow, collects_first ? slow : fast);
+    for (int i = 0; i < 100; ++i) run.call(kLarge, collects_first ? fast : slow, collects_first ? slow : fast);
     double cost = 0;
     constexpr int kAfter = 3000;
-    for (int i = 0; i < kAfter; ++i) cost += run.call(kSmall, collects_first ? slow : fast, collects_first ? fast : slow);
+    for (int i = 0; i < kAfter; ++i) cost += run.call(kLarge, collects_first ? slow : fast, collects_first ? fast : slow);
     EXPECT_LE(cost, fast * kAfter * 1.35) << "seed " << seed;
   }
 }
@@ -199,7 +244,7 @@ TEST(Contest, RanksThatHearTheSameDecideAlike) {
     Contest one;
     Contest other = one;
     for (int i = 0; i < 400; ++i) {
-      CallKind kind = kSmall;
+      CallKind kind = kLarge;
       kind.piece = static_cast<std::uint8_t>(random() % 20);
       const Way way = one.next(kind);
       ASSERT_EQ(way, other.next(kind)) << "seed " << seed;

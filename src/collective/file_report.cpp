@@ -174,7 +174,7 @@ void add_ways(Line& line, const Contest& contest) {
     line.field("call", std::uint64_t{1} << one.kind.bytes);
     line.key("kept");
     line.string(!one.kept ? "none" : *one.kept == Way::collect ? "collect" : "pass");
-    line.field("tried", !one.aside);
+    line.field("tried", one.trial > 0 || (one.kept && !one.aside));
     add_costs(line, "collected_ns_per_kib", one.collected);
     add_costs(line, "passed_ns_per_kib", one.passed);
     line.field("dropped", one.dropped);
