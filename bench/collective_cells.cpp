@@ -5,8 +5,6 @@
 #include <iterator>
 #include <map>
 #include <optional>
-#include <string>
-#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -34,7 +32,7 @@ struct Scale {
   std::uint32_t ranks = 8;
   std::uint32_t mpich_ranks = 2;  // it polls while it waits: with more ranks than processors, the scheduler is measured
   std::uint64_t memory_bytes = 128 * kMib;
-  std::uint64_t lab_bytes = 32 * kMib;
+  std::uint64_t lab_bytes = 64 * kMib;
 };
 const Scale kFull;
 const Scale kQuick{.rounds = 1, .more = 1, .ranks = 2, .mpich_ranks = 2, .memory_bytes = 8 * kMib, .lab_bytes = 8 * kMib};
@@ -61,25 +59,11 @@ std::string name_of(const Pattern& pattern) {
   return fmt::format("{} {} {}", pattern.mode, pattern.block / (whole ? kMib : kKib), whole ? "MiB" : "KiB");
 }
 
-// On the lab a file is read twice: right after it was written, by clients that have parts of it in their caches, and again from
-// the servers. The second counts as reading there. What the first finds depends on who wrote, more than on how it is read: it is
-// a figure of its own.
 struct Direction {
   const char* name;
   double (Measured::*rate)() const;
-  bool on_lab;
-  bool in_memory;
-  bool reads_back = false;
 };
-constexpr std::array kDirections{
-    Direction{"writes", &Measured::write_mib_s, true, true}, Direction{"reads", &Measured::read_mib_s, false, true},
-    Direction{"reads", &Measured::restart_mib_s, true, false}, Direction{"reads back", &Measured::read_mib_s, true, false, true}};
-
-constexpr const char* kMemory = "memory";
-
-bool is_measured(const Direction& direction, std::string_view place) {
-  return place == kMemory ? direction.in_memory : direction.on_lab;
-}
+constexpr std::array kDirections{Direction{"writes", &Measured::write_mib_s}, Direction{"reads", &Measured::read_mib_s}};
 
 // "lab, one mount, ROMIO, reads of strided 64 KiB"
 std::string name_of(const std::string& place, const Stack& stack, const Direction& direction, const Pattern& pattern) {
@@ -89,14 +73,13 @@ std::string name_of(const std::string& place, const Stack& stack, const Directio
 // Runs that follow each other: with over without, of the rates without and with.
 struct Cell {
   std::string name;
-  bool reads_back = false;
   std::vector<double> ratios;
   std::vector<double> mib_s_without;
   std::vector<double> mib_s_with;
 
   [[nodiscard]] double ratio() const { return median(ratios); }
   // Slower as it seems, but not in every pair.
-  [[nodiscard]] bool is_doubtful() const { return !reads_back && ratio() < kNeverSlower && std::ranges::max(ratios) >= 1; }
+  [[nodiscard]] bool is_doubtful() const { return ratio() < kNeverSlower && std::ranges::max(ratios) >= 1; }
   [[nodiscard]] std::string text() const {
     const auto [least, most] = std::ranges::minmax(ratios);
     return fmt::format("{}: {:.2f} ({:.2f} to {:.2f}, {} pairs), {:.0f} -> {:.0f} MiB/s", name, ratio(), least, most,
@@ -125,44 +108,38 @@ class Cells {
   }
 
   // Fails if none was wanted.
-  Result<std::vector<Figure>> figures() const {
-    for (const auto& [key, cell] : cells_) say(cell.text());
-    if (cells_.empty() && missing_.empty()) {
-      return fail(Errc::invalid_argument,
-                  fmt::format("no cell has '{}' in its name; they are like '{}'", fmt::join(settings_.cells, "' or '"),
-                              name_of("lab, one mount", kStacks[1], kDirections[1], kPatterns[0])));
-    }
-    std::vector<Figure> out{figure("collective.never_slower", false)};
-    out.front().target = out.front().value ? std::optional(kNeverSlower) : std::nullopt;
-    if (std::ranges::any_of(cells_, [](const auto& cell) { return cell.second.reads_back; })) {
-      out.push_back(figure("collective.reads_back", true));
-    }
-    return out;
-  }
-
- private:
-  // The lowest ratio of these cells.
-  [[nodiscard]] Figure figure(std::string name, bool reads_back) const {
+  Result<Figure> figure() const {
     const Cell* worst = nullptr;
-    std::size_t all = 0;
     std::size_t slower = 0;
     for (const auto& [key, cell] : cells_) {
-      if (cell.reads_back != reads_back) continue;
-      ++all;
       if (worst == nullptr || cell.ratio() < worst->ratio()) worst = &cell;
       if (cell.ratio() < kNeverSlower) ++slower;
+      say(cell.text());
     }
-    Figure figure{.name = std::move(name), .value = {}, .unit = "x", .higher_is_better = true, .target = {}, .note = ""};
-    const std::string missing = fmt::format("{}", fmt::join(missing_, "; "));
-    figure.note = missing;
-    if (worst == nullptr) return figure;
+    Figure figure{.name = "collective.never_slower",
+                  .value = {},
+                  .unit = "x",
+                  .higher_is_better = true,
+                  .target = kNeverSlower,
+                  .note = ""};
+    for (const std::string& what : missing_) figure.note += fmt::format("{}{}", figure.note.empty() ? "" : "; ", what);
+    if (worst == nullptr) {
+      if (missing_.empty()) {
+        return fail(Errc::invalid_argument,
+                    fmt::format("no cell has '{}' in its name; they are like '{}'", fmt::join(settings_.cells, "' or '"),
+                                name_of("lab, one mount", kStacks[1], kDirections[1], kPatterns[0])));
+      }
+      figure.target.reset();
+      return figure;
+    }
     figure.value = worst->ratio();
     figure.note =
-        fmt::format("the lowest of {} cells, medians of {} pairs or more; {} below {}; the worst, {}{}{}", all, scale_.rounds,
-                    slower, kNeverSlower, worst->text(), missing.empty() ? "" : "; not there: ", missing);
+        fmt::format("the lowest of {} cells, medians of {} pairs or more; {} below {}; the worst, {}{}{}", cells_.size(),
+                    scale_.rounds, slower, kNeverSlower, worst->text(), figure.note.empty() ? "" : "; not there: ", figure.note);
     return figure;
   }
 
+ private:
   void say(const std::string& line) const {
     if (settings_.progress) settings_.progress(line);
   }
@@ -177,7 +154,6 @@ class Cells {
     std::vector<Pattern> some;
     std::ranges::copy_if(kPatterns, std::back_inserter(some), [&](const Pattern& pattern) {
       return std::ranges::any_of(kDirections, [&](const Direction& direction) {
-        if (!is_measured(direction, place)) return false;
         const std::string name = name_of(place, stack, direction, pattern);
         if (!doubtful) return is_wanted(name);
         const auto found = cells_.find(name);
@@ -224,10 +200,9 @@ class Cells {
     for (std::size_t i = 0; i < patterns.size(); ++i) {
       for (const Direction& direction : kDirections) {
         const std::string name = name_of(place.name, stack, direction, patterns[i]);
-        if (!is_measured(direction, place.name) || !is_wanted(name)) continue;
+        if (!is_wanted(name)) continue;
         Cell& cell = cells_[name];
         cell.name = name;
-        cell.reads_back = direction.reads_back;
         const double before = (without[i].*direction.rate)();
         const double after = (with[i].*direction.rate)();
         cell.ratios.push_back(after / before);
@@ -249,7 +224,7 @@ class Cells {
 
 Result<std::vector<Figure>> measure_cells(const Settings& settings, const CollectiveRuns& runs, const std::string& folder) {
   Cells cells(settings, runs);
-  const std::string memory = kMemory;
+  const std::string memory = "memory";
   const std::string one_mount = "lab, one mount";
   const std::string four_mounts = "lab, four mounts";
   if (cells.wants(memory)) IEZ_CHECK(cells.measure({.name = memory, .mounts = {}, .bytes = cells.scale().memory_bytes}));
@@ -267,7 +242,8 @@ Result<std::vector<Figure>> measure_cells(const Settings& settings, const Collec
       IEZ_CHECK(cells.measure(several));
     }
   }
-  return cells.figures();
+  IEZ_TRY(Figure figure, cells.figure());
+  return std::vector<Figure>{std::move(figure)};
 }
 
 }  // namespace iez::bench

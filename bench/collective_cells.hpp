@@ -1,5 +1,4 @@
-// collective.never_slower and collective.reads_back: a program with our library against the same program without it, in many
-// ways to write and read a file.
+// collective.never_slower: a program with our library against the same program without it, in many ways to write and read a file.
 #pragma once
 
 #include <string>

@@ -50,8 +50,7 @@ Result<std::vector<Measured>> parsed(const std::string& text) {
                    .write_s = row.value("write_s", 0.0),
                    .read_s = row.value("read_s", 0.0),
                    .write_cpu_s = row.value("write_cpu_s", 0.0),
-                   .read_cpu_s = row.value("read_cpu_s", 0.0),
-                   .restart_s = row.value("restart_s", 0.0)});
+                   .read_cpu_s = row.value("read_cpu_s", 0.0)});
   }
   return all;
 }

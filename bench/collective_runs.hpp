@@ -30,11 +30,9 @@ struct Measured {
   double read_s = 0;
   double write_cpu_s = 0;  // of all ranks together
   double read_cpu_s = 0;
-  double restart_s = 0;  // of reads by clients whose caches have nothing of the file; 0: not measured
 
   [[nodiscard]] double write_mib_s() const { return static_cast<double>(bytes) / (1 << 20) / write_s; }
   [[nodiscard]] double read_mib_s() const { return static_cast<double>(bytes) / (1 << 20) / read_s; }
-  [[nodiscard]] double restart_mib_s() const { return static_cast<double>(bytes) / (1 << 20) / restart_s; }
 };
 
 struct CollectiveRun {

@@ -13,8 +13,7 @@
 //        copy   each process copies its share once and writes it by pwrite() of 1 MiB: what the machine can do
 // BYTES  of all processes together. BLOCKS: sizes of blocks, with commas between.
 // MOUNT  folders through which processes reach the same files, in equal groups: the name of the file is then below each. Writes
-//        then count until all bytes are on the servers; and cells are read twice: as they were written, with what the clients'
-//        caches have of it, and again once these are empty, as at a restart.
+//        then count until all bytes have left the caches of these clients.
 //
 // Prints a line of JSON for each block: seconds of the slowest process, CPU seconds of all together, and how many bytes were read
 // that nobody had written there. Every block size has a file of its own, which is removed; opening and closing is not counted.
@@ -85,8 +84,7 @@ class Process {
     if (::chdir(mount.c_str()) != 0) stop(fmt::format("{}: {}", mount, std::strerror(errno)));
   }
 
-  // restart: read once more from the servers, after the first reads.
-  void run(std::string_view mode, std::int64_t block, bool restart) {
+  void run(std::string_view mode, std::int64_t block) {
     if (rank_ == 0) ::unlink(file_.c_str());
     own_ -= own_ % (mode == "segments" ? std::max(kSegment, block) : block);
     data_.resize(static_cast<std::size_t>(mode == "calls" ? block : own_));
@@ -94,7 +92,6 @@ class Process {
     MPI_Barrier(MPI_COMM_WORLD);
     Cost write;
     Cost read;
-    restarts_ = restart;
     if (mode == "views" || mode == "writes") {
       views(block, mode == "views", write, read);
     } else if (mode == "posix") {
@@ -118,9 +115,8 @@ class Process {
     fmt::print(
         "{{\"mode\": \"{}\", \"ranks\": {}, \"block\": {}, \"bytes\": {}, \"write_s\": {:.6f}, \"read_s\": {:.6f}, "
         "\"write_cpu_s\": {:.6f}, "
-        "\"read_cpu_s\": {:.6f}, \"restart_s\": {:.6f}, \"wrong\": {}}}\n",
-        mode, ranks_, block, own_ * ranks_, write.seconds, read.seconds, write.cpu_seconds, read.cpu_seconds, restart_.seconds,
-        wrong);
+        "\"read_cpu_s\": {:.6f}, \"wrong\": {}}}\n",
+        mode, ranks_, block, own_ * ranks_, write.seconds, read.seconds, write.cpu_seconds, read.cpu_seconds, wrong);
   }
 
   // Connections, buffers and the like are made once, and not measured: those of small calls, and those of large ones.
@@ -161,20 +157,6 @@ class Process {
     return cost;
   }
 
-  // Compares what was read, and has it read again by clients that have nothing of the file in their caches.
-  template <typename Read>
-  Cost restarted(const Read& read) {
-    compare();
-    forget();
-    const int fd = open_existing();
-    if (::fsync(fd) != 0) stop(fmt::format("{}: {}", file_, std::strerror(errno)));
-    MPI_Barrier(MPI_COMM_WORLD);
-    if (const int error = ::posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED); error != 0) stop(std::strerror(error));
-    ::close(fd);
-    MPI_Barrier(MPI_COMM_WORLD);
-    return read();
-  }
-
   // Clears the data, so that it can be seen whether it is read.
   void forget() { std::ranges::fill(data_, static_cast<unsigned char>(0)); }
   void compare() {
@@ -197,13 +179,9 @@ class Process {
     });
     if (!settles_) check(MPI_File_sync(file), "sync");
     forget();
-    const auto read_all = [&] {
-      check(MPI_File_seek(file, 0, MPI_SEEK_SET), "seek");
-      return measured([&] { check(MPI_File_read_all(file, data_.data(), count, MPI_BYTE, MPI_STATUS_IGNORE), "read_all"); });
-    };
     if (reads) {
-      read = read_all();
-      if (restarts_) restart_ = restarted(read_all);
+      check(MPI_File_seek(file, 0, MPI_SEEK_SET), "seek");
+      read = measured([&] { check(MPI_File_read_all(file, data_.data(), count, MPI_BYTE, MPI_STATUS_IGNORE), "read_all"); });
     }
     check(MPI_File_close(&file), "close");
     if (!reads) {
@@ -283,16 +261,12 @@ class Process {
       if (settles_) check(MPI_File_sync(file), "sync");
     });
     if (!settles_) check(MPI_File_sync(file), "sync");
-    const auto read_all = [&] {
-      return measured([&] {
-        for (std::int64_t at = 0; at < own_; at += block) {
-          check(MPI_File_read_at_all(file, place(at), data_.data() + at, count, MPI_BYTE, MPI_STATUS_IGNORE), "read_at_all");
-        }
-      });
-    };
     forget();
-    read = read_all();
-    if (restarts_) restart_ = restarted(read_all);
+    read = measured([&] {
+      for (std::int64_t at = 0; at < own_; at += block) {
+        check(MPI_File_read_at_all(file, place(at), data_.data() + at, count, MPI_BYTE, MPI_STATUS_IGNORE), "read_at_all");
+      }
+    });
     compare();
     check(MPI_File_close(&file), "close");
   }
@@ -315,8 +289,6 @@ class Process {
 
   std::string file_;
   bool settles_;
-  bool restarts_ = false;
-  Cost restart_;
   int rank_ = 0;
   int ranks_ = 1;
   std::int64_t own_ = 0;
@@ -341,8 +313,7 @@ int main(int argc, char** argv) {
   for (std::size_t at = 0; at < blocks.size(); at = std::min(blocks.find(',', at), blocks.size() - 1) + 1) {
     const std::size_t colon = mode == "cells" ? std::min(blocks.find(':', at), blocks.size() - 1) : at;
     const std::string own = mode == "cells" ? blocks.substr(at, colon - at) : std::string(mode);
-    Process(argv[2], bytes, settles)
-        .run(own, std::max(1LL, std::atoll(blocks.c_str() + colon + (mode == "cells" ? 1 : 0))), settles && mode == "cells");
+    Process(argv[2], bytes, settles).run(own, std::max(1LL, std::atoll(blocks.c_str() + colon + (mode == "cells" ? 1 : 0))));
   }
   MPI_Finalize();
   return 0;

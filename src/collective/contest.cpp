@@ -65,7 +65,7 @@ bool Contest::writes_are_collected() const {
 bool Contest::waits(const CallKind& kind, const Standing* one) const {
   if (kind.bytes >= kSmall || (!kind.write && writes_are_collected())) return false;
   if (one == nullptr || one->aside) return true;
-  return !one->kept && one->trial == 0 && one->waited < kWorthATrial;
+  return !one->kept && one->trial == 0 && one->waited < patience_;
 }
 
 Way Contest::next(const CallKind& kind) const {
@@ -148,7 +148,7 @@ void Contest::took(const CallKind& kind, Way way, std::int64_t bytes, std::uint6
   __extension__ using Wide = unsigned __int128;
   const auto cost = static_cast<std::uint64_t>(std::min<Wide>(Wide{ns} * 1024 / static_cast<std::uint64_t>(bytes), kMostCost));
   if (way == Way::pass && !one.kept && one.trial == 0) {  // it waits
-    one.waited += std::min<std::uint64_t>(ns, kWorthATrial) * (one.lease + 1);
+    one.waited += std::min(ns, patience_) * (one.lease + 1);
     return;
   }
   Costs& mine = way == Way::collect ? one.collected : one.passed;

@@ -17,9 +17,10 @@
 // more than about 1/64 of the time; each time that it loses again, the pause doubles. If it wins, there is a new trial; also when
 // the way that was kept has become 1.5 times as slow as the other one had been.
 //
-// Small calls. The first collected call makes windows, which takes milliseconds. Calls of less than kSmall bytes are left to the
-// MPI until they have taken kWorthATrial in all: a program that spends less time in them has nothing to gain. A large call may be
-// the only one, and begins its trial.
+// Small calls. A trial has its price. The first collected call makes windows, which takes milliseconds; and where clients have
+// caches, whoever collects takes the locks of those who wrote before, and what they had in their caches is gone, which later
+// reads feel. So calls of less than 2^kSmall bytes are left to the MPI until they have taken `patience` in all: a program that
+// spends less time in them has nothing to gain. A large call may be the only one, and begins its trial.
 //
 // Reads of what was collected. Who writes for others keeps what it wrote in its client's cache. So where the latest writes were
 // kept collected, reads begin their trial at once, and of ways that are equal it is collecting that is kept.
@@ -29,8 +30,8 @@
 // begin again at the same call. What is asked for meanwhile is not known; it is done by the MPI, which is always right.
 //
 // Loss. Of n calls that are better left to the MPI, at most 3 (1 where collecting takes 3 times as long) are collected, and about
-// n/64 of the time goes into trying again. Of small calls that are better collected, kWorthATrial is lost. What is forgotten: a
-// kind beyond the latest kKinds.
+// n/64 of the time goes into trying again. Small calls that are better collected are the MPI's for `patience`, and at most twice
+// that. What is forgotten: a kind beyond the latest kKinds.
 //
 // Determinism. Whole numbers, and no clock: ranks that begin with the same contest and hear the same numbers decide alike.
 //
@@ -64,8 +65,9 @@ class Contest {
   static constexpr std::uint32_t kTrialCalls = 6;  // at most
   static constexpr std::uint32_t kPause = 64;
   static constexpr std::uint32_t kMostUnasked = 63;
-  static constexpr std::uint8_t kSmall = 23;                 // calls of all ranks below 2^kSmall bytes
-  static constexpr std::uint64_t kWorthATrial = 15'000'000;  // nanoseconds
+  static constexpr std::uint8_t kSmall = 23;                       // calls of all ranks below 2^kSmall bytes
+  static constexpr std::uint64_t kPatience = 15'000'000;           // nanoseconds
+  static constexpr std::uint64_t kCachesPatience = 1'000'000'000;  // where clients have caches of their own
 
   // Costs of one way, nanoseconds for each KiB; the latest are kept.
   struct Costs {
@@ -92,6 +94,8 @@ class Contest {
     bool aside = false;         // left to the MPI without a trial
     std::optional<Way> kept;    // none: on trial
   };
+
+  explicit Contest(std::uint64_t patience = kPatience) : patience_(patience) {}
 
   // How a call of this kind should go: Way::collect or Way::pass.
   Way next(const CallKind& kind) const;
@@ -122,6 +126,7 @@ class Contest {
   std::array<Standing, kKinds> standings_{};
   std::uint32_t count_ = 0;
   std::uint64_t calls_ = 0;
+  std::uint64_t patience_;                       // nanoseconds
   std::array<std::optional<CallKind>, 2> last_;  // of reads and of writes, that was asked about
 };
 

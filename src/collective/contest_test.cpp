@@ -22,6 +22,8 @@ double uniform(Random& random, double from, double to) { return std::uniform_rea
 // Calls of one kind, by a contest that is asked as the engine asks it. Costs are microseconds of a call.
 class History {
  public:
+  explicit History(std::uint64_t patience = Contest::kPatience) : contest_(patience) {}
+
   // Returns what the call cost.
   double call(const CallKind& kind, double collected, double passed) {
     if (free_ > 0) {
@@ -160,10 +162,16 @@ TEST(Contest, SmallCallsAreTheMpisUntilTheyHaveTakenLongEnough) {
   History run;
   double passed = 0;
   while (run.collects() == 0 && passed < 1e6) passed += run.call(small_calls(), 50, 100);
-  EXPECT_GE(passed * 1000, static_cast<double>(Contest::kWorthATrial));
-  EXPECT_LE(passed * 1000, 2.5 * static_cast<double>(Contest::kWorthATrial));
+  EXPECT_GE(passed * 1000, static_cast<double>(Contest::kPatience));
+  EXPECT_LE(passed * 1000, 2.5 * static_cast<double>(Contest::kPatience));
   for (int i = 0; i < 100; ++i) run.call(small_calls(), 50, 100);
   EXPECT_EQ(run.contest().standings()[0].kept, Way::collect);
+  // Where a trial costs more, they wait longer.
+  History shared(Contest::kCachesPatience);
+  for (int i = 0; i < 5000; ++i) shared.call(small_calls(), 50, 100);
+  EXPECT_EQ(shared.collects(), 0);
+  for (int i = 0; i < 20'000; ++i) shared.call(small_calls(), 50, 100);
+  EXPECT_EQ(shared.contest().standings()[0].kept, Way::collect);
   // A call that takes long is followed by a trial at once.
   History slow;
   EXPECT_EQ(slow.call(small_calls(), 50'000, 100'000), 100'000);
