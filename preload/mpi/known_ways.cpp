@@ -24,11 +24,11 @@ Known& known() {
 
 }  // namespace
 
-collective::Contest known_ways(const FileKind& kind, std::uint64_t patience) {
+collective::Contest known_ways(const FileKind& kind, bool clients_have_caches) {
   Known& all = known();
   const std::lock_guard lock(all.mutex);
   const auto found = std::ranges::find(all.contests, kind, &std::pair<FileKind, collective::Contest>::first);
-  return found == all.contests.end() ? collective::Contest(patience) : found->second;
+  return found == all.contests.end() ? collective::Contest(clients_have_caches) : found->second;
 }
 
 void remember_ways(const FileKind& kind, const collective::Contest& contest) {

@@ -24,8 +24,8 @@ struct FileKind {
   bool operator==(const FileKind&) const = default;
 };
 
-// Nothing is known: a contest without standings, with this patience.
-collective::Contest known_ways(const FileKind& kind, std::uint64_t patience);
+// Nothing is known: a contest without standings.
+collective::Contest known_ways(const FileKind& kind, bool clients_have_caches);
 // The latest kinds of files are remembered.
 void remember_ways(const FileKind& kind, const collective::Contest& contest);
 

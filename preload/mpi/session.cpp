@@ -170,9 +170,7 @@ std::unique_ptr<Session> Session::begin(std::shared_ptr<TeamComm> team, const st
                     .stripe_size = session->windows_->alignment(),
                     .aggregators = aggregators,
                     .window_bytes = session->windows_->window_bytes()};
-  using collective::Contest;
-  const std::uint64_t patience = session->layout_.striped ? Contest::kCachesPatience : Contest::kPatience;
-  if (ranks.rank() == 0) session->contest_ = known_ways(session->kind_, patience);
+  if (ranks.rank() == 0) session->contest_ = known_ways(session->kind_, session->layout_.striped);
   ranks.broadcast(&session->contest_, sizeof session->contest_);
   session->engine_ = std::make_unique<collective::Engine>(
       *session->arena_, *session->windows_, std::move(roles), *session->team_, nullptr,

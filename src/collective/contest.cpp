@@ -65,27 +65,32 @@ bool Contest::writes_are_collected() const {
 bool Contest::waits(const CallKind& kind, const Standing* one) const {
   if (kind.bytes >= kSmall || (!kind.write && writes_are_collected())) return false;
   if (one == nullptr || one->aside) return true;
-  return !one->kept && one->trial == 0 && one->waited < patience_;
+  return !one->kept && one->trial == 0 && one->waited < patience();
+}
+
+Way Contest::trial_way(const CallKind& kind, std::uint32_t trial) const {
+  const Way way = kTrial[trial % kTrial.size()];
+  return caches_ && kind.piece >= kLongPiece ? other(way) : way;
 }
 
 Way Contest::next(const CallKind& kind) const {
   const Standing* const one = find(kind);
   if (waits(kind, one)) return Way::pass;
-  if (one == nullptr || one->aside) return kTrial.front();
+  if (one == nullptr || one->aside) return trial_way(kind, 0);
   if (one->kept) return one->rest > 0 ? *one->kept : other(*one->kept);
-  return kTrial[one->trial % kTrial.size()];
+  return trial_way(kind, one->trial);
 }
 
 Way Contest::settled(const CallKind& kind) const {
   const Standing* const one = find(kind);
-  return one != nullptr && one->kept && !one->aside ? *one->kept : kTrial.front();
+  return one != nullptr && one->kept && !one->aside ? *one->kept : trial_way(kind, 0);
 }
 
 std::uint32_t Contest::unasked(const CallKind& kind) const {
   const std::optional<CallKind>& last = last_[kind.write ? 1 : 0];
   if (last && *last != kind) return 0;
   const Standing* const one = find(kind);
-  const std::uint32_t most = std::min(std::max(one == nullptr ? 0 : one->lease, 1U) * 2 + 1, kMostUnasked);
+  const std::uint32_t most = std::min((one == nullptr ? 0 : one->lease) * 4 + 3, kMostUnasked);
   if (one == nullptr || one->aside || waits(kind, one)) return most;
   return one->kept == Way::pass && one->rest > 0 ? std::min(most, one->rest - 1) : 0;
 }
@@ -148,7 +153,7 @@ void Contest::took(const CallKind& kind, Way way, std::int64_t bytes, std::uint6
   __extension__ using Wide = unsigned __int128;
   const auto cost = static_cast<std::uint64_t>(std::min<Wide>(Wide{ns} * 1024 / static_cast<std::uint64_t>(bytes), kMostCost));
   if (way == Way::pass && !one.kept && one.trial == 0) {  // it waits
-    one.waited += std::min(ns, patience_) * (one.lease + 1);
+    one.waited += std::min(ns, patience()) * (one.lease + 1);
     return;
   }
   Costs& mine = way == Way::collect ? one.collected : one.passed;

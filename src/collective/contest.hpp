@@ -10,28 +10,31 @@
 // the slowest rank, from when all had arrived, for each KiB. A call that was held up is slower than it should be, none is faster.
 //
 // Algorithm, for each kind. Trial calls go C M M C C M (C: collected, M: the MPI's), so that what only the first calls cost is
-// borne by both. The MPI's way is dropped when it takes 4 times as long after one call of each, 1.5 times after two, or 3 %
-// longer after three; collecting is dropped when it takes 3 times as long after one, 1.15 times after two, and otherwise after
-// three. It has to be clearly better: a program must not lose by this library, and a call that is left to the MPI need not even
-// be asked about. The dropped way is tried once more after kPause calls, and after more the slower it is, so that this costs no
-// more than about 1/64 of the time; each time that it loses again, the pause doubles. If it wins, there is a new trial; also when
-// the way that was kept has become 1.5 times as slow as the other one had been.
+// borne by both; where clients have caches and pieces are 2^kLongPiece bytes or longer, M C C M M C: a program that makes one
+// such call has little to gain, and does not pay for windows. The MPI's way is dropped when it takes 4 times as long after one
+// call of each, 1.5 times after two, or 3 % longer after three; collecting is dropped when it takes 3 times as long after
+// one, 1.15 times after two, and otherwise after three. It has to be clearly better: a program must not lose by this library, and
+// a call that is left to the MPI need not even be asked about. The dropped way is tried once more after kPause calls, and after
+// more the slower it is, so that this costs no more than about 1/64 of the time; each time that it loses again, the pause
+// doubles. If it wins, there is a new trial; also when the way that was kept has become 1.5 times as slow as the other one had
+// been.
 //
 // Small calls. A trial has its price. The first collected call makes windows, which takes milliseconds; and where clients have
 // caches, whoever collects takes the locks of those who wrote before, and what they had in their caches is gone, which later
-// reads feel. So calls of less than 2^kSmall bytes are left to the MPI until they have taken `patience` in all: a program that
-// spends less time in them has nothing to gain. A large call may be the only one, and begins its trial.
+// reads feel. So calls of less than 2^kSmall bytes are left to the MPI until they have taken kPatience in all, or kCachesPatience
+// where clients have caches: a program that spends less time in them has nothing to gain. A large call may be the only one, and
+// begins its trial.
 //
 // Reads of what was collected. Who writes for others keeps what it wrote in its client's cache. So where the latest writes were
 // kept collected, reads begin their trial at once, and of ways that are equal it is collecting that is kept.
 //
 // Not to ask. While a kind is left to the MPI, calls need not meet to find that out: `unasked` of them follow each that did meet,
-// 3, 7, 15, ... up to 63, as long as no other kind of reads, or of writes, is seen. All ranks count calls, so all stop asking and
+// 3, 15, then 63, as long as no other kind of reads, or of writes, is seen. All ranks count calls, so all stop asking and
 // begin again at the same call. What is asked for meanwhile is not known; it is done by the MPI, which is always right.
 //
 // Loss. Of n calls that are better left to the MPI, at most 3 (1 where collecting takes 3 times as long) are collected, and about
-// n/64 of the time goes into trying again. Small calls that are better collected are the MPI's for `patience`, and at most twice
-// that. What is forgotten: a kind beyond the latest kKinds.
+// n/64 of the time goes into trying again. Small calls that are better collected are the MPI's for that patience, and at most
+// four times that. What is forgotten: a kind beyond the latest kKinds.
 //
 // Determinism. Whole numbers, and no clock: ranks that begin with the same contest and hear the same numbers decide alike.
 //
@@ -65,8 +68,9 @@ class Contest {
   static constexpr std::uint32_t kTrialCalls = 6;  // at most
   static constexpr std::uint32_t kPause = 64;
   static constexpr std::uint32_t kMostUnasked = 63;
-  static constexpr std::uint8_t kSmall = 23;                       // calls of all ranks below 2^kSmall bytes
-  static constexpr std::uint64_t kPatience = 15'000'000;           // nanoseconds
+  static constexpr std::uint8_t kSmall = 23;  // calls of all ranks below 2^kSmall bytes
+  static constexpr std::uint8_t kLongPiece = 16;
+  static constexpr std::uint64_t kPatience = 500'000'000;          // nanoseconds
   static constexpr std::uint64_t kCachesPatience = 1'000'000'000;  // where clients have caches of their own
 
   // Costs of one way, nanoseconds for each KiB; the latest are kept.
@@ -95,7 +99,7 @@ class Contest {
     std::optional<Way> kept;    // none: on trial
   };
 
-  explicit Contest(std::uint64_t patience = kPatience) : patience_(patience) {}
+  explicit Contest(bool clients_have_caches = false) : caches_(clients_have_caches) {}
 
   // How a call of this kind should go: Way::collect or Way::pass.
   Way next(const CallKind& kind) const;
@@ -116,6 +120,9 @@ class Contest {
  private:
   const Standing* find(const CallKind& kind) const;
   Standing& get(const CallKind& kind);
+  // Way number `trial` of the trial.
+  Way trial_way(const CallKind& kind, std::uint32_t trial) const;
+  std::uint64_t patience() const { return caches_ ? kCachesPatience : kPatience; }
   // Whether the latest writes were kept collected.
   bool writes_are_collected() const;
   // Whether calls of the kind are left to the MPI because they have not taken long enough. null: there was none yet.
@@ -126,7 +133,7 @@ class Contest {
   std::array<Standing, kKinds> standings_{};
   std::uint32_t count_ = 0;
   std::uint64_t calls_ = 0;
-  std::uint64_t patience_;                       // nanoseconds
+  bool caches_;                                  // clients have them
   std::array<std::optional<CallKind>, 2> last_;  // of reads and of writes, that was asked about
 };
 
