@@ -10,6 +10,7 @@
 #include "planning/evening.hpp"
 #include "planning/exchange_search.hpp"
 #include "planning/phase_solver.hpp"
+#include "planning/placing_price.hpp"
 #include "planning/room_trade.hpp"
 #include "planning/stripe_choice.hpp"
 
@@ -402,11 +403,13 @@ double of_phases(const Score& score, std::span<const std::uint32_t> phases) {
   return sum;
 }
 
-Verdict judge(const Plan& plan, std::size_t phases) {
+Verdict judge(const Plan& plan, const Problem& problem) {
   const double own = of_phases(plan.score, plan.by_default.looked_at);
   const double theirs = plan.by_default.seconds;
-  if (own < theirs * (1 - kFaster)) return Verdict::faster;
-  if (own > theirs * (1 + 1e-9) || plan.by_default.looked_at.size() < phases) return Verdict::as_good;
+  const double price = placing_price(problem, plan.placement);
+  if (own < theirs * (1 - kFaster - price)) return Verdict::faster;
+  const bool all_seen = plan.by_default.looked_at.size() == problem.phases.size();
+  if (own > theirs * (1 + 1e-9) || price > kNoPrice || !all_seen) return Verdict::as_good;
   const double ost = plan.score.balance.ost_cost - plan.by_default.ost_cost;
   const double oss = plan.score.balance.oss_cost - plan.by_default.oss_cost;
   const bool better = ost < -kMoreEven || oss < -kMoreEven;
@@ -465,7 +468,7 @@ Result<Plan> make_plan(const Problem& problem, const PlanOptions& options) {
   }
   IEZ_TRY(plan.score, score_with_left(problem, plan.placement));
   IEZ_TRY(plan.by_default, score_default(problem));
-  plan.verdict = judge(plan, problem.phases.size());
+  plan.verdict = judge(plan, problem);
   return plan;
 }
 

@@ -8,8 +8,8 @@
 // counts that are open are chosen first (stripe_choice.hpp). When the times of all phases are settled, targets and servers are
 // filled more evenly as far as no phase gets slower (evening.hpp). What comes out is compared with Lustre's own placement,
 // simulated from the same targets (lustre_default.hpp), and is a plan only if it is
-//   faster     by at least kFaster, or
-//   more even  as fast, and its OSTCost or OSSCost better by at least kMoreEven, and neither worse.
+//   faster     by at least kFaster, and what placing costs (placing_price.hpp) on top, or
+//   more even  as fast, placing costs next to nothing, and its OSTCost or OSSCost is better by at least kMoreEven, neither worse.
 // Else there is no plan, and the program runs as it would without iez.
 //
 // Quality. Exact where all objects of a phase are of one size, targets of one speed and nobody is short of room; otherwise see
@@ -32,6 +32,7 @@
 namespace iez::planning {
 
 inline constexpr double kFaster = 0.02;
+inline constexpr double kNoPrice = 0.005;  // share of the time that evenness may cost
 
 // Files that hold less are not worth a round trip: Lustre places them.
 inline constexpr Bytes kLeastFile = Bytes::mib(1);
