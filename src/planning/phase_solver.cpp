@@ -84,6 +84,14 @@ void PhaseSolver::take_from_heap(const Item& item, std::uint32_t wanted, std::ve
     heap_.pop_back();
     return slot;
   };
+  // Whoever has no room for this object is not looked at again before one comes that fits: where room is short, that may be most.
+  const auto less_room = [this](const Slot& a, const Slot& b) { return room_[a.target] < room_[b.target]; };
+  while (!parked_.empty() && room_[parked_.front().target] >= item.room) {
+    std::ranges::pop_heap(parked_, less_room);
+    heap_.push_back(parked_.back());
+    parked_.pop_back();
+    std::ranges::push_heap(heap_, later);
+  }
   aside_.clear();
   candidates_.clear();
   const auto enough = [&] {
@@ -95,10 +103,13 @@ void PhaseSolver::take_from_heap(const Item& item, std::uint32_t wanted, std::ve
   };
   while (!heap_.empty() && !enough()) {
     const Slot slot = pop();
-    aside_.push_back(slot);
-    if (room_[slot.target] >= item.room) {
-      candidates_.push_back({(load_[slot.target] + item.bytes) / speed_[slot.target], slot.rank, slot.target});
+    if (room_[slot.target] < item.room) {
+      parked_.push_back(slot);
+      std::ranges::push_heap(parked_, less_room);
+      continue;
     }
+    aside_.push_back(slot);
+    candidates_.push_back({(load_[slot.target] + item.bytes) / speed_[slot.target], slot.rank, slot.target});
   }
   std::ranges::sort(candidates_);
   candidates_.resize(std::min<std::size_t>(candidates_.size(), wanted));
@@ -156,6 +167,15 @@ void PhaseSolver::enter(const Item& item, std::span<const std::uint32_t> targets
   }
 }
 
+// Takes it out again. The heap keeps its order, in which these targets are later than they need be.
+void PhaseSolver::leave(const Item& item, std::span<const std::uint32_t> targets) {
+  for (const std::uint32_t target : targets) {
+    load_[target] -= item.bytes;
+    room_[target] += item.room;
+    server_load_[problem_.table.targets[target].server] -= item.bytes;
+  }
+}
+
 Solution PhaseSolver::solve(const PhaseLoad& load, std::span<const Item> items, bool search) {
   Solution solution;
   const std::size_t count = problem_.table.targets.size();
@@ -169,6 +189,7 @@ Solution PhaseSolver::solve(const PhaseLoad& load, std::span<const Item> items, 
   const bool with_servers = !load.has_fast_servers();
   const bool one_pool = std::ranges::all_of(items, [pool](const Item& item) { return item.pool == pool; });
   heap_.clear();
+  parked_.clear();
   if (one_pool && !with_servers && !items.empty()) {
     for (const std::uint32_t target : std::span(members_[pool]).first(sound_[pool])) {
       heap_.push_back({load_[target] / speed_[target], rank_[target], target});
@@ -194,10 +215,13 @@ Solution PhaseSolver::solve(const PhaseLoad& load, std::span<const Item> items, 
     const std::size_t missing = item.count - (taken.size() - before);
     if (missing > 0) take_from(second, item, static_cast<std::uint32_t>(missing), taken);
     if (taken.size() - before < item.count) {
-      solution.short_of_room = i;
-      return solution;
+      // The others are placed as if it was not there: so all that find no room are known at once.
+      solution.short_of_room.push_back(i);
+      leave(item, std::span(taken).subspan(before));
+      taken.resize(before);
     }
   }
+  if (!solution.short_of_room.empty()) return solution;
   solution.first.resize(items.size() + 1);
   for (std::size_t i = 0; i < items.size(); ++i) solution.first[i + 1] = solution.first[i] + items[i].count;
   solution.targets.resize(taken.size());

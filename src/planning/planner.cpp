@@ -4,9 +4,12 @@
 #include <array>
 #include <map>
 #include <numeric>
+#include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "model/layout.hpp"
 #include "planning/evening.hpp"
 #include "planning/exchange_search.hpp"
 #include "planning/phase_solver.hpp"
@@ -89,7 +92,9 @@ class Planner {
     }
     solver_.refresh(later == kNoPhase ? std::span<const double>{} : std::span<const double>(load_of(later)));
     std::vector<std::uint32_t> counts = choose_stripe_counts(problem_, members, load_, solver_);
-    for (;;) {
+    std::vector<CountSearch> searches;
+    for (const std::uint32_t count : counts) searches.push_back({.begun_at = count});
+    for (int attempt = 1;; ++attempt) {
       std::vector<Objects> objects;
       std::vector<Item> items;
       for (std::size_t k = 0; k < members.size(); ++k) {
@@ -101,32 +106,61 @@ class Planner {
                          .pool = file.pool});
       }
       const Solution solution = solver_.solve(load_, items, true);
-      if (!solution.short_of_room) {
+      if (solution.short_of_room.empty()) {
         take(members, objects, solution);
         return true;
       }
-      // Fewer, larger objects on the targets that have room; and where even one does not fit, more and smaller ones.
-      if (!adapt(members, *solution.short_of_room, counts)) return false;
+      short_of_room_ = members[solution.short_of_room.front()];
+      if (attempt == kMostAttempts || !adapt(members, solution.short_of_room, searches, counts)) return false;
     }
   }
 
-  // Another count for the file that found no room, and all like it. False: there is none left to try.
-  bool adapt(std::span<const std::uint32_t> members, std::size_t which, std::vector<std::uint32_t>& counts) {
-    const std::uint32_t count = counts[which];
-    const Bytes bytes = problem_.files[members[which]].bytes;
-    tries_.resize(problem_.files.size());
-    const std::uint32_t tries = ++tries_[members[which]];
-    const auto most = static_cast<std::uint32_t>(solver_.members(problem_.files[members[which]].pool).size());
-    const std::uint32_t given = problem_.files[members[which]].stripes;
-    // First fewer; then, for a count that is open, more.
-    std::uint32_t next = count > 1 && tries < kFewer ? count / 2 : 0;
-    if (next == 0 && given == 0 && tries < kTries) next = std::min(most, std::max(2U, count * 2));
-    if (next == 0 || next == count) {
-      short_of_room_ = members[which];
-      return false;
+  // The search for a count with which a file finds room: fewer, larger objects on the targets that have it; and where even one
+  // does not fit, more and smaller ones, if nobody has given the count.
+  struct CountSearch {
+    std::uint32_t begun_at = 1;
+    bool more = false;
+  };
+
+  // 0: there is none left to try.
+  std::uint32_t next_count(const File& file, std::uint32_t count, CountSearch& search) const {
+    if (!search.more && count > 1) return count / 2;
+    if (file.stripes != 0) return 0;
+    const std::uint32_t last = std::exchange(search.more, true) ? count : search.begun_at;
+    const auto most =
+        static_cast<std::uint32_t>(std::min<std::size_t>(solver_.members(file.pool).size(), model::kMaxStripeCount));
+    return last < most ? std::min(most, last * 2) : 0;
+  }
+
+  // Other counts for the files that found no room, and for all like them. False: there is none left to try for one of them. All
+  // of them at once, since each attempt is the whole phase again.
+  bool adapt(std::span<const std::uint32_t> members, std::span<const std::size_t> without_room, std::span<CountSearch> searches,
+             std::span<std::uint32_t> counts) {
+    const auto kind_of = [&](std::size_t k) {
+      const File& file = problem_.files[members[k]];
+      return std::tuple(file.bytes, file.stripes, file.pool, counts[k]);
+    };
+    struct Next {
+      std::uint32_t count = 0;
+      CountSearch search;
+    };
+    std::map<decltype(kind_of(0)), Next> next_of;
+    for (const std::size_t k : without_room) {
+      const auto [found, fresh] = next_of.try_emplace(kind_of(k));
+      if (!fresh) continue;
+      Next& next = found->second;
+      next.search = searches[k];
+      next.count = next_count(problem_.files[members[k]], counts[k], next.search);
+      if (next.count == 0) {
+        short_of_room_ = members[k];
+        return false;
+      }
     }
     for (std::size_t k = 0; k < members.size(); ++k) {
-      if (counts[k] == count && problem_.files[members[k]].bytes == bytes) counts[k] = next;
+      const auto found = next_of.find(kind_of(k));
+      if (found == next_of.end()) continue;
+      counts[k] = found->second.count;
+      searches[k] = found->second.search;
     }
     return true;
   }
@@ -372,8 +406,9 @@ class Planner {
     return out;
   }
 
-  static constexpr std::uint32_t kFewer = 12;
-  static constexpr std::uint32_t kTries = 24;
+  // To place a phase in which files find no room. A search of one file takes 22 at most; several take them at the same time, or
+  // one after the other.
+  static constexpr int kMostAttempts = 64;
   static constexpr int kRounds = 2;
   static constexpr int kAttempts = 4;
   // Of refill(), and of even_out(), after which no attempt begins: files, and for each call.
@@ -390,7 +425,6 @@ class Planner {
   std::vector<std::uint64_t> available_;
   PhaseSolver solver_;
   Placement out_;
-  std::vector<std::uint32_t> tries_;
   std::map<std::uint32_t, std::vector<double>> loads_;  // of phases in which files are used once more: by target
   std::uint32_t short_of_room_ = 0;
   std::uint64_t work_ = 0;

@@ -15,7 +15,8 @@
 // Quality. Exact where all objects of a phase are of one size, targets of one speed and nobody is short of room; otherwise see
 // phase_solver.hpp. What no placement of a whole problem can do better than is in lower_bound.hpp.
 //
-// Complexity: O(P m log m + objects log m), plus the search of phases with mixed sizes, plus the draws of Lustre's default.
+// Complexity: O(P m log m + objects log m), plus the search of phases with mixed sizes, plus the draws of Lustre's default. A
+// phase in which files find no room with the stripes that they have is solved up to 64 times with others, then there is none.
 //
 // Thread safety: pure functions. Deterministic.
 #pragma once

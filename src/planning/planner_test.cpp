@@ -308,6 +308,37 @@ TEST(Planner, ALargeFileIsStripedWhereNoTargetCouldHoldIt) {
   expect_sound(problem, plan->placement);
 }
 
+// Each file needs two stripes, and no two files are of one size: those that find no room change all at once, else the phase would
+// be solved as often as there are files.
+TEST(Planner, ManySizesThatNeedMoreStripesAreFoundOutTogether) {
+  auto table = machine(100, 480);
+  for (std::uint32_t j = 0; j < table.targets.size(); ++j) fill(table, j, Bytes::gib(10) - Bytes::mib(100));
+  std::vector<File> files;
+  for (std::uint64_t i = 0; i < 20000; ++i) {
+    const Bytes bytes{Bytes::mib(101).count + i * Bytes::kib(2).count};
+    files.push_back({.bytes = bytes, .room = bytes, .phase = 0, .stripes = 0});
+  }
+  const Problem problem{.table = table, .files = files, .phases = std::vector<Phase>(1), .speed = {}, .load = {}};
+  const auto plan = make_plan(problem, {.effort = 1000, .compare = false});
+  ASSERT_TRUE(plan);
+  ASSERT_NE(plan->verdict, Verdict::no_room);
+  expect_sound(problem, plan->placement);
+  for (const Placed& placed : plan->placement.files) EXPECT_EQ(placed.stripes, 2U);
+}
+
+TEST(Planner, AGivenCountIsNeverExceededForWantOfRoom) {
+  auto table = machine(1, 6);
+  for (std::uint32_t j = 0; j < 6; ++j) fill(table, j, Bytes::gib(10) - Bytes::mib(j < 2 ? 120 : 60));
+  // The open ones are as large, and need two stripes: that is no reason to split the others.
+  const std::vector<File> files{file(110, 0, 1), file(110, 0, 1), file(110, 0, 0), file(110, 0, 0)};
+  const Problem problem{.table = table, .files = files, .phases = std::vector<Phase>(1), .speed = {}, .load = {}};
+  const auto plan = make_plan(problem, {.compare = false});
+  ASSERT_TRUE(plan);
+  expect_sound(problem, plan->placement);
+  EXPECT_EQ(plan->placement.files[0].stripes, 1U);
+  EXPECT_EQ(plan->placement.files[1].stripes, 1U);
+}
+
 TEST(Planner, WhereSpaceIsUnevenLotsAreDrawnAndAPlanIsFaster) {
   auto table = machine(3, 5);
   for (std::uint32_t j = 0; j < 8; ++j) fill(table, j, Bytes::gib(4));

@@ -143,7 +143,7 @@ bool RoomTrade::place(const Phase& phase, double delay, Placement& placement) {
   }
   solver_.refresh();
   Solution solution = solver_.solve(delayed, phase.items, true);
-  if (solution.short_of_room) return false;
+  if (!solution.short_of_room.empty()) return false;
   for (std::size_t k = 0; k < phase.items.size(); ++k) {
     for (const std::uint32_t target : solution.of(k)) load.add(target, phase.items[k].bytes);
   }

@@ -60,7 +60,7 @@ std::vector<bool> stretched(const Problem& problem, std::span<const std::uint32_
   }
   const Solution without = solver.solve(load, items_of(problem, others, counts), false);
   const double fastest = problem.speed.empty() ? 1 : *std::ranges::max_element(problem.speed);
-  out[dominant] = !without.short_of_room && largest / fastest > kDominant * without.time;
+  out[dominant] = without.short_of_room.empty() && largest / fastest > kDominant * without.time;
   return out;
 }
 
@@ -122,7 +122,7 @@ std::vector<std::uint32_t> choose_stripe_counts(const Problem& problem, std::spa
       stripes += tried[i];
     }
     const Solution solution = solver.solve(load, items_of(problem, files, tried), false);
-    if (!solution.short_of_room) {
+    if (solution.short_of_room.empty()) {
       trials.push_back({solution.time, stripes, tried});
       best = std::min(best, solution.time);
     }
