@@ -91,7 +91,7 @@ class Planner {
       if (solver_.members(problem_.files[i].pool).empty()) return fail(Errc::not_found, "no OST takes new objects");
     }
     solver_.refresh(later == kNoPhase ? std::span<const double>{} : std::span<const double>(load_of(later)));
-    std::vector<std::uint32_t> counts = choose_stripe_counts(problem_, members, load_, solver_);
+    std::vector<std::uint32_t> counts = choose_stripe_counts(problem_, files_, members, load_, solver_);
     std::vector<CountSearch> searches;
     for (const std::uint32_t count : counts) searches.push_back({.begun_at = count});
     for (int attempt = 1;; ++attempt) {

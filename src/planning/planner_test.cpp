@@ -339,6 +339,21 @@ TEST(Planner, AGivenCountIsNeverExceededForWantOfRoom) {
   EXPECT_EQ(plan->placement.files[1].stripes, 1U);
 }
 
+// A checkpoint of which one process writes a part that all read at the restart.
+TEST(Planner, AFileThatOneWritesAndManyReadIsStriped) {
+  const auto table = machine(3, 5);
+  std::vector<File> files(15, file(100, 0, 0));
+  files[7].shared = true;
+  files[7].read_phase = 1;
+  const Problem problem{.table = table, .files = files, .phases = std::vector<Phase>(2), .speed = {}, .load = {}};
+  const auto plan = make_plan(problem);
+  ASSERT_TRUE(plan);
+  expect_sound(problem, plan->placement);
+  EXPECT_GT(plan->placement.files[7].stripes, 1U);
+  EXPECT_EQ(plan->placement.files[6].stripes, 1U);
+  EXPECT_LT(plan->score.seconds, 130 * kMib);
+}
+
 // So many objects that Lustre's lots are drawn for every other phase only. What is read together is then not whole for the
 // default, and must not be counted for the plan alone.
 TEST(Planner, OfLargeProblemsPhasesAreComparedThatBothSidesHave) {
