@@ -354,6 +354,20 @@ TEST(Planner, AFileThatOneWritesAndManyReadIsStriped) {
   EXPECT_LT(plan->score.seconds, 130 * kMib);
 }
 
+TEST(Planner, ASharedFileKeepsOffTargetsThatOthersKeepBusy) {
+  const auto table = machine(3, 5);
+  std::vector<File> files{file(600, 0, 0)};
+  files[0].shared = true;
+  std::vector<double> load(15);
+  for (std::size_t j = 0; j < 9; ++j) load[j] = 50 * kMib;
+  const Problem problem{.table = table, .files = files, .phases = {{.seconds = 2}}, .speed = {}, .load = load};
+  const auto plan = make_plan(problem);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->placement.files[0].stripes, 6U);
+  for (const std::uint32_t target : plan->placement.targets) EXPECT_GE(target, 9U);
+  EXPECT_DOUBLE_EQ(plan->score.seconds, 100 * kMib);
+}
+
 // So many objects that Lustre's lots are drawn for every other phase only. What is read together is then not whole for the
 // default, and must not be counted for the plan alone.
 TEST(Planner, OfLargeProblemsPhasesAreComparedThatBothSidesHave) {

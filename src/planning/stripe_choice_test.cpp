@@ -92,5 +92,17 @@ TEST(StripeChoice, FilesThatKeepAllTargetsBusyWhenTheyAreReadNeedNoMoreStripes) 
   EXPECT_EQ(choose(machine(3, 5), files), std::vector<std::uint32_t>(15, 1));
 }
 
+// What others move in the meantime is the price of a stripe: it is not paid where less of it is as fast.
+TEST(StripeChoice, OnABusySystemAFileGetsFewerStripes) {
+  std::vector<File> files{file(600, 0, 0)};
+  files[0].shared = true;
+  std::vector<double> load(15);
+  EXPECT_EQ(choose(machine(3, 5), files, load).front(), 15U);
+  for (std::size_t j = 0; j < 9; ++j) load[j] = static_cast<double>(Bytes::mib(100).count);
+  EXPECT_EQ(choose(machine(3, 5), files, load).front(), 6U);
+  for (std::size_t j = 0; j < 15; ++j) load[j] = static_cast<double>(Bytes::gib(1).count);
+  EXPECT_GT(choose(machine(3, 5), files, load).front(), 6U) << "where all are equally busy, none is better";
+}
+
 }  // namespace
 }  // namespace iez::planning
