@@ -21,7 +21,12 @@ constexpr std::uint64_t kLooks = 300;  // for each object and target, at most: f
 
 PhaseSolver::PhaseSolver(const Problem& problem, const std::vector<std::uint64_t>& used,
                          const std::vector<std::uint64_t>& available, const Options& options)
-    : problem_(problem), used_(used), available_(available), options_(options), rank_(problem.table.targets.size()) {
+    : problem_(problem),
+      used_(used),
+      available_(available),
+      options_(options),
+      rank_(problem.table.targets.size()),
+      taken_in_(rank_.size()) {
   for (std::uint32_t pool = 0; pool < problem.table.pools.size(); ++pool) {
     placement::Usable usable = placement::usable(problem.table, pool);
     sound_.push_back(usable.sound.size());
@@ -141,13 +146,11 @@ void PhaseSolver::take_from(std::span<const std::uint32_t> members, const Item& 
 // Likewise, one object after the other: what slows a target down may be its server, whose load changes with each.
 void PhaseSolver::take_with_servers(const PhaseLoad& load, std::span<const std::uint32_t> members, const Item& item,
                                     std::uint32_t wanted, std::vector<std::uint32_t>& taken) {
-  const std::size_t before = taken.size();
+  ++turn_;
   for (; wanted > 0; --wanted) {
     Candidate best{.after = std::numeric_limits<double>::infinity()};
     for (const std::uint32_t target : members) {
-      if (room_[target] < item.room ||
-          std::ranges::find(taken.begin() + static_cast<std::ptrdiff_t>(before), taken.end(), target) != taken.end())
-        continue;
+      if (room_[target] < item.room || taken_in_[target] == turn_) continue;
       const std::uint32_t server = problem_.table.targets[target].server;
       const double by_server = (server_load_[server] + item.bytes) / load.speed_of_server(server);
       const Candidate candidate{std::max((load_[target] + item.bytes) / speed_[target], by_server), rank_[target], target};
@@ -155,6 +158,7 @@ void PhaseSolver::take_with_servers(const PhaseLoad& load, std::span<const std::
     }
     if (best.after == std::numeric_limits<double>::infinity()) return;
     taken.push_back(best.target);
+    taken_in_[best.target] = turn_;
     enter(item, std::span(taken).last(1));
   }
 }

@@ -129,6 +129,8 @@ class PhaseSolver {
   std::vector<Slot> parked_;  // those that had no room for an object, most room on top; not in heap_
   std::vector<Slot> aside_;
   std::vector<Candidate> candidates_;
+  std::vector<std::uint64_t> taken_in_;  // by target: the turn in which it was taken
+  std::uint64_t turn_ = 0;               // one for each item
 };
 
 }  // namespace iez::planning

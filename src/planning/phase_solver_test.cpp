@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "planning/phase_bound.hpp"
 #include "planning/planning_test_support.hpp"
 
@@ -86,6 +88,22 @@ TEST_F(PhaseSolverTest, TargetsWithLittleRoomTakeSmallObjects) {
   EXPECT_EQ(solution.of(0).front(), 0U);
   EXPECT_EQ(solution.of(1).front(), 1U);
   EXPECT_EQ(std::set<std::uint32_t>(solution.of(2).begin(), solution.of(2).end()), (std::set<std::uint32_t>{2, 3}));
+}
+
+// Each stripe looks at every target; it must not look at all stripes before it, too.
+TEST_F(PhaseSolverTest, WideFilesOnSlowServers) {
+  set_up(40, 100);
+  for (placement::Server& server : table_.servers) {
+    server.bandwidth_known = true;
+    server.share = &server == table_.servers.data() ? 0.5 : 1;
+  }
+  const Solution solution = solve(std::vector<Item>(40, {.bytes = 1, .room = 1, .count = 2000}), false);
+  ASSERT_TRUE(solution.short_of_room.empty());
+  std::vector<int> objects(table_.targets.size());
+  for (const std::uint32_t target : solution.targets) ++objects[target];
+  // Twenty on each target, one more on some; and half as many on the slow server.
+  EXPECT_NEAR(std::accumulate(objects.begin(), objects.begin() + 100, 0), 1063, 3);
+  EXPECT_EQ(std::ranges::max(objects), 21);
 }
 
 TEST_F(PhaseSolverTest, DegradedTargetsComeLast) {
