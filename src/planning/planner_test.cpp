@@ -410,6 +410,38 @@ TEST(Planner, OfLargeProblemsPhasesThatWriteAreLookedAt) {
   EXPECT_EQ(plan->verdict, Verdict::faster);
 }
 
+TEST(Planner, AsFastAndMoreEvenIsAPlan) {
+  auto table = machine(1, 4);
+  for (std::uint32_t j = 0; j < 2; ++j) fill(table, j, Bytes::gib(1));
+  const auto files = steps(1, 4, 100);
+  const Problem problem{.table = table, .files = files, .phases = std::vector<Phase>(4), .speed = {}, .load = {}};
+  const auto plan = make_plan(problem);
+  ASSERT_TRUE(plan);
+  EXPECT_NEAR(plan->gain(), 1, 1e-9);
+  EXPECT_LT(plan->score.balance.ost_cost, plan->by_default.ost_cost - kMoreEven);
+  EXPECT_EQ(plan->verdict, Verdict::more_even);
+  EXPECT_TRUE(plan->made());
+  EXPECT_TRUE(verdict_text(*plan).starts_with("as fast as the default and more even: OSTCost ")) << verdict_text(*plan);
+}
+
+// The fullest target is on the emptier server: what keeps off it fills the fuller server.
+TEST(Planner, TargetsThatAreMoreEvenAtTheCostOfServersAreNoPlan) {
+  auto table = machine(2, 2);
+  fill(table, 0, Bytes::mib(4700));
+  table.targets[1].exclusion = placement::Exclusion::inactive;
+  fill(table, 2, Bytes::gib(4));
+  fill(table, 3, Bytes::gib(4));
+  const auto files = steps(1, 6, 100);
+  const Problem problem{.table = table, .files = files, .phases = std::vector<Phase>(6), .speed = {}, .load = {}};
+  const auto plan = make_plan(problem);
+  ASSERT_TRUE(plan);
+  EXPECT_NEAR(plan->gain(), 1, 1e-9);
+  EXPECT_LT(plan->score.balance.ost_cost, plan->by_default.ost_cost - kMoreEven);
+  EXPECT_GT(plan->score.balance.oss_cost, plan->by_default.oss_cost + kMoreEven);
+  EXPECT_EQ(plan->verdict, Verdict::as_good);
+  EXPECT_FALSE(plan->made());
+}
+
 TEST(Planner, WhereSpaceIsUnevenLotsAreDrawnAndAPlanIsFaster) {
   auto table = machine(3, 5);
   for (std::uint32_t j = 0; j < 8; ++j) fill(table, j, Bytes::gib(4));
