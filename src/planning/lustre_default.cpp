@@ -62,9 +62,9 @@ struct Part {
 Part some_phases(const Problem& problem, std::uint64_t step) {
   const std::size_t phases = problem.phases.size();
   std::vector<bool> creates(phases);
-  const auto home_of = [phases](const File& file) { return file.phase < phases ? file.phase : file.read_phase; };
+  const auto home = [&](const File& file) { return home_of(problem, file); };
   for (const File& file : problem.files) {
-    if (home_of(file) < phases) creates[home_of(file)] = true;
+    if (home(file) < phases) creates[home(file)] = true;
   }
   std::vector<bool> chosen(phases);
   std::uint64_t number = 0;
@@ -73,7 +73,7 @@ Part some_phases(const Problem& problem, std::uint64_t step) {
   std::vector<bool> used(phases);
   std::vector<bool> cut(phases);
   for (const File& file : problem.files) {
-    const bool in = home_of(file) < phases && chosen[home_of(file)];
+    const bool in = home(file) < phases && chosen[home(file)];
     if (in) part.files.push_back(file);
     for (const std::uint32_t p : {file.phase, file.read_phase}) {
       if (p < phases) (in ? used : cut)[p] = true;

@@ -4,7 +4,7 @@
 // belongs to two phases is placed with the one in which it is written, among equals where the other has least. Then room that all
 // phases want goes to those that gain most by it (room_trade.hpp); and files that are read together are placed anew, phase by
 // phase, each where the reading has least as long as its own phase does not take longer, or by a share only, whereupon objects of
-// both change places as far as the sum of all phases gets smaller (exchange_search.hpp). Of all attempts the best counts. Stripe
+// both change places as far as the sum of all phases gets smaller (read_together.hpp). Of all attempts the best counts. Stripe
 // counts that are open are chosen first (stripe_choice.hpp). When the times of all phases are settled, targets and servers are
 // filled more evenly as far as no phase gets slower (evening.hpp). What comes out is compared with Lustre's own placement,
 // simulated from the same targets (lustre_default.hpp), and is a plan only if it is

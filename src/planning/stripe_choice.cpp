@@ -202,10 +202,10 @@ std::vector<std::uint32_t> choose_stripe_counts(const Problem& problem, const Ph
   std::vector<bool> read_again(files.size());
   for (std::uint32_t i = 0; i < files.size(); ++i) {
     const File& file = problem.files[files[i]];
-    if (!may_grow[i] || !file.shared || file.phase >= problem.phases.size()) continue;
-    if (file.read_phase >= problem.phases.size() || file.read_phase == file.phase) continue;
+    const std::uint32_t second = second_of(problem, file);
+    if (!may_grow[i] || !file.shared || second == kNoPhase) continue;
     read_again[i] = true;
-    readings.try_emplace(file.read_phase, problem, all, file.read_phase, solver).first->second.add(i);
+    readings.try_emplace(second, problem, all, second, solver).first->second.add(i);
   }
   if (readings.empty()) return counts;
   return fastest_counts(problem, files, read_again, std::move(counts), load, solver, readings);
