@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "base/rng.hpp"
 #include "placement/lustre_qos.hpp"
@@ -52,15 +53,36 @@ std::uint64_t objects_in(const Problem& problem) {
                          [](std::uint64_t sum, const File& file) { return sum + file.default_stripes; });
 }
 
-// Every k-th phase of the problem, all files of it.
-std::vector<File> some_phases(const Problem& problem, std::uint64_t step) {
+struct Part {
   std::vector<File> files;
+  std::vector<std::uint32_t> whole;  // phases of which no file is missing
+};
+
+// All files of every k-th phase in which any are created. A phase in which files are read that are not among them is not whole.
+Part some_phases(const Problem& problem, std::uint64_t step) {
+  const std::size_t phases = problem.phases.size();
+  std::vector<bool> creates(phases);
+  const auto home = [&](const File& file) { return home_of(problem, file); };
   for (const File& file : problem.files) {
-    if (file.phase % step != 0) continue;
-    files.push_back(file);
-    files.back().read_phase = kNoPhase;
+    if (home(file) < phases) creates[home(file)] = true;
   }
-  return files;
+  std::vector<bool> chosen(phases);
+  std::uint64_t number = 0;
+  for (std::size_t p = 0; p < phases; ++p) chosen[p] = creates[p] && number++ % step == 0;
+  Part part;
+  std::vector<bool> used(phases);
+  std::vector<bool> cut(phases);
+  for (const File& file : problem.files) {
+    const bool in = home(file) < phases && chosen[home(file)];
+    if (in) part.files.push_back(file);
+    for (const std::uint32_t p : {file.phase, file.read_phase}) {
+      if (p < phases) (in ? used : cut)[p] = true;
+    }
+  }
+  for (std::uint32_t p = 0; p < phases; ++p) {
+    if (used[p] && !cut[p]) part.whole.push_back(p);
+  }
+  return part;
 }
 
 }  // namespace
@@ -106,22 +128,28 @@ Result<DefaultScore> score_default(const Problem& problem) {
       std::max<std::uint64_t>(1, objects_in(problem) * (uneven(problem) ? problem.table.targets.size() : 1));
   const std::uint64_t draws = std::clamp<std::uint64_t>(kWork / cost, 1, kDraws);
   const std::uint64_t step = std::clamp<std::uint64_t>(cost / kWork, 1, std::max<std::size_t>(1, problem.phases.size()));
-  std::vector<File> files;
-  if (step > 1) files = some_phases(problem, step);
+  Part some;
+  if (step > 1) some = some_phases(problem, step);
   const Problem part{.table = problem.table,
-                     .files = step > 1 ? std::span<const File>(files) : problem.files,
+                     .files = step > 1 ? std::span<const File>(some.files) : problem.files,
                      .phases = problem.phases,
                      .speed = problem.speed,
                      .load = problem.load,
                      .seen = problem.seen};
-  DefaultScore out{.phases = std::vector<double>(problem.phases.size()), .looked_at = {}, .ost_cost = 0, .oss_cost = 0};
-  for (std::uint32_t p = 0; p < problem.phases.size(); p += static_cast<std::uint32_t>(step)) out.looked_at.push_back(p);
+  DefaultScore out{
+      .phases = std::vector<double>(problem.phases.size()), .looked_at = std::move(some.whole), .ost_cost = 0, .oss_cost = 0};
+  if (step == 1) {
+    out.looked_at.resize(problem.phases.size());
+    std::iota(out.looked_at.begin(), out.looked_at.end(), 0U);
+  }
   const double share = 1.0 / static_cast<double>(draws);
   for (std::uint64_t draw = 0; draw < draws; ++draw) {
     IEZ_TRY(const Placement placement, lustre_default(part, draw + 1));
     const Score scored = score(part, placement);
-    out.seconds += scored.seconds * share;
-    for (const std::uint32_t p : out.looked_at) out.phases[p] += scored.phases[p] * share;
+    for (const std::uint32_t p : out.looked_at) {
+      out.phases[p] += scored.phases[p] * share;
+      out.seconds += scored.phases[p] * share;
+    }
     out.ost_cost += scored.balance.ost_cost * share;
     out.oss_cost += scored.balance.oss_cost * share;
   }

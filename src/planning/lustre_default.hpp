@@ -22,7 +22,8 @@ namespace iez::planning {
 [[nodiscard]] Result<Score> score_with_left(const Problem& problem, const Placement& plan);
 
 // The score of Lustre's default: the mean of several draws. Problems so large that a draw takes seconds get fewer draws, and of
-// the lots, which take time in proportion to the targets, only those of some phases.
+// the lots, which take time in proportion to the targets, only those of some phases. A phase is looked at only if all of its
+// files are, those that are read in it as well.
 struct DefaultScore {
   std::vector<double> phases;            // T_p of each phase that was looked at; else 0
   std::vector<std::uint32_t> looked_at;  // ascending

@@ -21,7 +21,12 @@ constexpr std::uint64_t kLooks = 300;  // for each object and target, at most: f
 
 PhaseSolver::PhaseSolver(const Problem& problem, const std::vector<std::uint64_t>& used,
                          const std::vector<std::uint64_t>& available, const Options& options)
-    : problem_(problem), used_(used), available_(available), options_(options), rank_(problem.table.targets.size()) {
+    : problem_(problem),
+      used_(used),
+      available_(available),
+      options_(options),
+      rank_(problem.table.targets.size()),
+      taken_in_(rank_.size()) {
   for (std::uint32_t pool = 0; pool < problem.table.pools.size(); ++pool) {
     placement::Usable usable = placement::usable(problem.table, pool);
     sound_.push_back(usable.sound.size());
@@ -84,6 +89,14 @@ void PhaseSolver::take_from_heap(const Item& item, std::uint32_t wanted, std::ve
     heap_.pop_back();
     return slot;
   };
+  // Whoever has no room for this object is not looked at again before one comes that fits: where room is short, that may be most.
+  const auto less_room = [this](const Slot& a, const Slot& b) { return room_[a.target] < room_[b.target]; };
+  while (!parked_.empty() && room_[parked_.front().target] >= item.room) {
+    std::ranges::pop_heap(parked_, less_room);
+    heap_.push_back(parked_.back());
+    parked_.pop_back();
+    std::ranges::push_heap(heap_, later);
+  }
   aside_.clear();
   candidates_.clear();
   const auto enough = [&] {
@@ -95,10 +108,13 @@ void PhaseSolver::take_from_heap(const Item& item, std::uint32_t wanted, std::ve
   };
   while (!heap_.empty() && !enough()) {
     const Slot slot = pop();
-    aside_.push_back(slot);
-    if (room_[slot.target] >= item.room) {
-      candidates_.push_back({(load_[slot.target] + item.bytes) / speed_[slot.target], slot.rank, slot.target});
+    if (room_[slot.target] < item.room) {
+      parked_.push_back(slot);
+      std::ranges::push_heap(parked_, less_room);
+      continue;
     }
+    aside_.push_back(slot);
+    candidates_.push_back({(load_[slot.target] + item.bytes) / speed_[slot.target], slot.rank, slot.target});
   }
   std::ranges::sort(candidates_);
   candidates_.resize(std::min<std::size_t>(candidates_.size(), wanted));
@@ -130,13 +146,11 @@ void PhaseSolver::take_from(std::span<const std::uint32_t> members, const Item& 
 // Likewise, one object after the other: what slows a target down may be its server, whose load changes with each.
 void PhaseSolver::take_with_servers(const PhaseLoad& load, std::span<const std::uint32_t> members, const Item& item,
                                     std::uint32_t wanted, std::vector<std::uint32_t>& taken) {
-  const std::size_t before = taken.size();
+  ++turn_;
   for (; wanted > 0; --wanted) {
     Candidate best{.after = std::numeric_limits<double>::infinity()};
     for (const std::uint32_t target : members) {
-      if (room_[target] < item.room ||
-          std::ranges::find(taken.begin() + static_cast<std::ptrdiff_t>(before), taken.end(), target) != taken.end())
-        continue;
+      if (room_[target] < item.room || taken_in_[target] == turn_) continue;
       const std::uint32_t server = problem_.table.targets[target].server;
       const double by_server = (server_load_[server] + item.bytes) / load.speed_of_server(server);
       const Candidate candidate{std::max((load_[target] + item.bytes) / speed_[target], by_server), rank_[target], target};
@@ -144,6 +158,7 @@ void PhaseSolver::take_with_servers(const PhaseLoad& load, std::span<const std::
     }
     if (best.after == std::numeric_limits<double>::infinity()) return;
     taken.push_back(best.target);
+    taken_in_[best.target] = turn_;
     enter(item, std::span(taken).last(1));
   }
 }
@@ -153,6 +168,15 @@ void PhaseSolver::enter(const Item& item, std::span<const std::uint32_t> targets
     load_[target] += item.bytes;
     room_[target] -= item.room;
     server_load_[problem_.table.targets[target].server] += item.bytes;
+  }
+}
+
+// Takes it out again. The heap keeps its order, in which these targets are later than they need be.
+void PhaseSolver::leave(const Item& item, std::span<const std::uint32_t> targets) {
+  for (const std::uint32_t target : targets) {
+    load_[target] -= item.bytes;
+    room_[target] += item.room;
+    server_load_[problem_.table.targets[target].server] -= item.bytes;
   }
 }
 
@@ -169,6 +193,7 @@ Solution PhaseSolver::solve(const PhaseLoad& load, std::span<const Item> items, 
   const bool with_servers = !load.has_fast_servers();
   const bool one_pool = std::ranges::all_of(items, [pool](const Item& item) { return item.pool == pool; });
   heap_.clear();
+  parked_.clear();
   if (one_pool && !with_servers && !items.empty()) {
     for (const std::uint32_t target : std::span(members_[pool]).first(sound_[pool])) {
       heap_.push_back({load_[target] / speed_[target], rank_[target], target});
@@ -194,10 +219,13 @@ Solution PhaseSolver::solve(const PhaseLoad& load, std::span<const Item> items, 
     const std::size_t missing = item.count - (taken.size() - before);
     if (missing > 0) take_from(second, item, static_cast<std::uint32_t>(missing), taken);
     if (taken.size() - before < item.count) {
-      solution.short_of_room = i;
-      return solution;
+      // The others are placed as if it was not there: so all that find no room are known at once.
+      solution.short_of_room.push_back(i);
+      leave(item, std::span(taken).subspan(before));
+      taken.resize(before);
     }
   }
+  if (!solution.short_of_room.empty()) return solution;
   solution.first.resize(items.size() + 1);
   for (std::size_t i = 0; i < items.size(); ++i) solution.first[i + 1] = solution.first[i] + items[i].count;
   solution.targets.resize(taken.size());

@@ -28,7 +28,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -47,10 +46,11 @@ struct Item {
 struct SecondPhase;
 
 struct Solution {
-  std::vector<std::uint32_t> first;          // of each item, in targets; one more than items
-  std::vector<std::uint32_t> targets;        // positions in the table
-  double time = 0;                           // of the phase, with what was there before
-  std::optional<std::size_t> short_of_room;  // the first item that found no room: nothing else holds then
+  std::vector<std::uint32_t> first;    // of each item, in targets; one more than items
+  std::vector<std::uint32_t> targets;  // positions in the table
+  double time = 0;                     // of the phase, with what was there before
+  std::vector<std::size_t>
+      short_of_room;  // all items that found no room, the largest first: where there are any, nothing else holds
 
   std::span<const std::uint32_t> of(std::size_t item) const {
     return std::span(targets).subspan(first[item], first[item + 1] - first[item]);
@@ -104,6 +104,7 @@ class PhaseSolver {
   void take_with_servers(const PhaseLoad& load, std::span<const std::uint32_t> members, const Item& item, std::uint32_t wanted,
                          std::vector<std::uint32_t>& taken);
   void enter(const Item& item, std::span<const std::uint32_t> targets);
+  void leave(const Item& item, std::span<const std::uint32_t> targets);
   // Step 2 from load_, room_ and server_load_. room: without the objects. False: the bound is reached already.
   bool exchange(const PhaseLoad& load, std::span<const Item> items, std::span<const std::uint32_t> first,
                 std::vector<std::uint32_t>& placed, std::span<const std::uint64_t> room, std::span<const std::uint32_t> second_of,
@@ -124,9 +125,12 @@ class PhaseSolver {
   std::vector<double> load_;
   std::vector<std::uint64_t> room_;
   std::vector<double> server_load_;
-  std::vector<Slot> heap_;  // sound members of the pool
+  std::vector<Slot> heap_;    // sound members of the pool
+  std::vector<Slot> parked_;  // those that had no room for an object, most room on top; not in heap_
   std::vector<Slot> aside_;
   std::vector<Candidate> candidates_;
+  std::vector<std::uint64_t> taken_in_;  // by target: the turn in which it was taken
+  std::uint64_t turn_ = 0;               // one for each item
 };
 
 }  // namespace iez::planning

@@ -1,16 +1,18 @@
 #include "planning/planner.hpp"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <numeric>
+#include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "model/layout.hpp"
 #include "planning/evening.hpp"
-#include "planning/exchange_search.hpp"
 #include "planning/phase_solver.hpp"
 #include "planning/placing_price.hpp"
+#include "planning/read_together.hpp"
 #include "planning/room_trade.hpp"
 #include "planning/stripe_choice.hpp"
 
@@ -28,7 +30,8 @@ class Planner {
         load_(problem),
         used_(problem.table.targets.size()),
         available_(problem.table.targets.size()),
-        solver_(problem, used_, available_, {.effort = options.effort}) {
+        solver_(problem, used_, available_, {.effort = options.effort}),
+        together_(problem, files_, solver_, used_, available_, out_) {
     for (std::size_t j = 0; j < used_.size(); ++j) {
       used_[j] = problem.table.targets[j].used.count;
       available_[j] = problem.table.targets[j].available.count;
@@ -42,8 +45,8 @@ class Planner {
       IEZ_TRY(const bool placed, place_phase(phase));
       if (!placed) return false;
     }
-    if (RoomTrade(problem_, files_, solver_, used_, available_).improve(out_)) count_later();
-    if (!loads_.empty()) even_out_shared();
+    if (RoomTrade(problem_, files_, solver_, used_, available_).improve(out_)) together_.count_anew();
+    together_.improve();
     return true;
   }
   Placement take() { return std::move(out_); }
@@ -54,7 +57,7 @@ class Planner {
     std::vector<std::uint64_t> bytes(problem_.phases.size());
     for (std::uint32_t p = 0; p < bytes.size(); ++p) {
       for (const std::uint32_t i : files_.of(p)) {
-        if (!problem_.files[i].left_alone && home_of(problem_.files[i]) == p)
+        if (!problem_.files[i].left_alone && home_of(problem_, problem_.files[i]) == p)
           bytes[p] = saturating_add(bytes[p], problem_.files[i].bytes.count);
       }
     }
@@ -65,13 +68,6 @@ class Planner {
     return order;
   }
 
-  // A file is placed with the phase in which it is written; one that is only read, with that.
-  std::uint32_t home_of(const File& file) const { return file.phase < problem_.phases.size() ? file.phase : file.read_phase; }
-  std::uint32_t second_of(const File& file) const {
-    const bool two = file.phase < problem_.phases.size() && file.read_phase < problem_.phases.size();
-    return two && file.read_phase != file.phase ? file.read_phase : kNoPhase;
-  }
-
   Result<bool> place_phase(std::uint32_t phase) {
     load_.begin(problem_.phases[phase]);
     std::vector<std::uint32_t> members;
@@ -80,17 +76,19 @@ class Planner {
       const File& file = problem_.files[i];
       const Placed& placed = out_.files[i];
       for (const std::uint32_t target : out_.of(placed)) load_.add(target, static_cast<double>(placed.object_bytes.count));
-      if (placed.stripes != 0 || file.left_alone || home_of(file) != phase) continue;
+      if (placed.stripes != 0 || file.left_alone || home_of(problem_, file) != phase) continue;
       members.push_back(i);
-      later = std::min(later, second_of(file));
+      later = std::min(later, second_of(problem_, file));
     }
     if (members.empty()) return true;
     for (const std::uint32_t i : members) {
       if (solver_.members(problem_.files[i].pool).empty()) return fail(Errc::not_found, "no OST takes new objects");
     }
-    solver_.refresh(later == kNoPhase ? std::span<const double>{} : std::span<const double>(load_of(later)));
-    std::vector<std::uint32_t> counts = choose_stripe_counts(problem_, members, load_, solver_);
-    for (;;) {
+    solver_.refresh(later == kNoPhase ? std::span<const double>{} : together_.load_of(later));
+    std::vector<std::uint32_t> counts = choose_stripe_counts(problem_, files_, members, load_, solver_);
+    std::vector<CountSearch> searches;
+    for (const std::uint32_t count : counts) searches.push_back({.begun_at = count});
+    for (int attempt = 1;; ++attempt) {
       std::vector<Objects> objects;
       std::vector<Item> items;
       for (std::size_t k = 0; k < members.size(); ++k) {
@@ -102,32 +100,61 @@ class Planner {
                          .pool = file.pool});
       }
       const Solution solution = solver_.solve(load_, items, true);
-      if (!solution.short_of_room) {
+      if (solution.short_of_room.empty()) {
         take(members, objects, solution);
         return true;
       }
-      // Fewer, larger objects on the targets that have room; and where even one does not fit, more and smaller ones.
-      if (!adapt(members, *solution.short_of_room, counts)) return false;
+      short_of_room_ = members[solution.short_of_room.front()];
+      if (attempt == kMostAttempts || !adapt(members, solution.short_of_room, searches, counts)) return false;
     }
   }
 
-  // Another count for the file that found no room, and all like it. False: there is none left to try.
-  bool adapt(std::span<const std::uint32_t> members, std::size_t which, std::vector<std::uint32_t>& counts) {
-    const std::uint32_t count = counts[which];
-    const Bytes bytes = problem_.files[members[which]].bytes;
-    tries_.resize(problem_.files.size());
-    const std::uint32_t tries = ++tries_[members[which]];
-    const auto most = static_cast<std::uint32_t>(solver_.members(problem_.files[members[which]].pool).size());
-    const std::uint32_t given = problem_.files[members[which]].stripes;
-    // First fewer; then, for a count that is open, more.
-    std::uint32_t next = count > 1 && tries < kFewer ? count / 2 : 0;
-    if (next == 0 && given == 0 && tries < kTries) next = std::min(most, std::max(2U, count * 2));
-    if (next == 0 || next == count) {
-      short_of_room_ = members[which];
-      return false;
+  // The search for a count with which a file finds room: fewer, larger objects on the targets that have it; and where even one
+  // does not fit, more and smaller ones, if nobody has given the count.
+  struct CountSearch {
+    std::uint32_t begun_at = 1;
+    bool more = false;
+  };
+
+  // 0: there is none left to try.
+  std::uint32_t next_count(const File& file, std::uint32_t count, CountSearch& search) const {
+    if (!search.more && count > 1) return count / 2;
+    if (file.stripes != 0) return 0;
+    const std::uint32_t last = std::exchange(search.more, true) ? count : search.begun_at;
+    const auto most =
+        static_cast<std::uint32_t>(std::min<std::size_t>(solver_.members(file.pool).size(), model::kMaxStripeCount));
+    return last < most ? std::min(most, last * 2) : 0;
+  }
+
+  // Other counts for the files that found no room, and for all like them. False: there is none left to try for one of them. All
+  // of them at once, since each attempt is the whole phase again.
+  bool adapt(std::span<const std::uint32_t> members, std::span<const std::size_t> without_room, std::span<CountSearch> searches,
+             std::span<std::uint32_t> counts) {
+    const auto kind_of = [&](std::size_t k) {
+      const File& file = problem_.files[members[k]];
+      return std::tuple(file.bytes, file.stripes, file.pool, counts[k]);
+    };
+    struct Next {
+      std::uint32_t count = 0;
+      CountSearch search;
+    };
+    std::map<decltype(kind_of(0)), Next> next_of;
+    for (const std::size_t k : without_room) {
+      const auto [found, fresh] = next_of.try_emplace(kind_of(k));
+      if (!fresh) continue;
+      Next& next = found->second;
+      next.search = searches[k];
+      next.count = next_count(problem_.files[members[k]], counts[k], next.search);
+      if (next.count == 0) {
+        short_of_room_ = members[k];
+        return false;
+      }
     }
     for (std::size_t k = 0; k < members.size(); ++k) {
-      if (counts[k] == count && problem_.files[members[k]].bytes == bytes) counts[k] = next;
+      const auto found = next_of.find(kind_of(k));
+      if (found == next_of.end()) continue;
+      counts[k] = found->second.count;
+      searches[k] = found->second.search;
     }
     return true;
   }
@@ -144,246 +171,13 @@ class Planner {
         used_[target] += objects[k].bytes.count;
         available_[target] -= std::min(available_[target], objects[k].room.count);
       }
-      const std::uint32_t second = second_of(problem_.files[members[k]]);
-      if (second == kNoPhase) continue;
-      std::vector<double>& load = load_of(second);
-      for (const std::uint32_t target : solution.of(k)) load[target] += static_cast<double>(placed.object_bytes.count);
+      together_.add(members[k]);
     }
   }
 
-  // The load of a phase in which files are used once more.
-  std::vector<double>& load_of(std::uint32_t phase) {
-    auto [found, fresh] = loads_.try_emplace(phase);
-    if (fresh) {
-      PhaseLoad load(problem_);
-      load.begin(problem_.phases[phase]);
-      found->second.resize(used_.size());
-      for (std::uint32_t j = 0; j < used_.size(); ++j) found->second[j] = load.of(j);
-    }
-    return found->second;
-  }
-
-  // What loads_ has, once more.
-  void count_later() {
-    loads_.clear();
-    for (std::size_t i = 0; i < problem_.files.size(); ++i) {
-      const std::uint32_t second = second_of(problem_.files[i]);
-      if (second == kNoPhase) continue;
-      const Placed& placed = out_.files[i];
-      std::vector<double>& load = load_of(second);
-      for (const std::uint32_t target : out_.of(placed)) load[target] += static_cast<double>(placed.object_bytes.count);
-    }
-  }
-
-  // Files were placed so that the phases in which they are written are fast. Now those in which they are read together: objects
-  // change places as far as no other phase gets slower, or, in further attempts, not by more than a share; with the files of all
-  // phases placed anew before that, and without. The best counts.
-  void even_out_shared() {
-    std::vector<std::uint32_t> written;
-    for (const File& file : problem_.files) {
-      if (second_of(file) != kNoPhase) written.push_back(file.phase);
-    }
-    std::ranges::sort(written);
-    written.erase(std::ranges::unique(written).begin(), written.end());
-    State best = state();
-    for (int attempt = 0; attempt < kAttempts; ++attempt) {
-      const State begin = best;
-      for (const double share : kShares) {
-        for (const bool anew : {true, false}) {
-          if (work_ > kMostWork) break;
-          restore(begin);
-          for (std::size_t k = 0; anew && k < written.size(); ++k) refill(written[k], share);
-          for (int round = 0; round < kRounds; ++round) {
-            for (const auto& [phase, unused] : begin.loads) even_out(phase, round == 0 ? share : 0);
-            for (const std::uint32_t phase : written) even_out(phase, 0);
-          }
-          State now = state();
-          if (now.seconds < best.seconds) best = std::move(now);
-        }
-      }
-      if (best.seconds > begin.seconds * kWorthAnother) break;
-    }
-    restore(best);
-  }
-
-  struct State {
-    std::vector<std::uint32_t> targets;
-    std::vector<std::uint64_t> used;
-    std::vector<std::uint64_t> available;
-    std::map<std::uint32_t, std::vector<double>> loads;
-    double seconds = 0;
-  };
-  State state() const { return {out_.targets, used_, available_, loads_, score(problem_, out_).seconds}; }
-  void restore(const State& state) {
-    out_.targets = state.targets;
-    used_ = state.used;
-    available_ = state.available;
-    loads_ = state.loads;
-  }
-
-  // Places the files of a phase anew, each where least is read together with it as long as the phase does not take longer than it
-  // does, by a share. What is placed so badly that the phase takes longer, even_out() may mend.
-  void refill(std::uint32_t phase, double share) {
-    const double limit = second_phase(phase, share).limit;
-    load_.begin(problem_.phases[phase]);
-    std::vector<std::uint32_t> members;
-    for (const std::uint32_t i : files_.of(phase)) {
-      const Placed& at = out_.files[i];
-      if (at.stripes == 0) continue;
-      if (home_of(problem_.files[i]) != phase) {
-        for (const std::uint32_t target : out_.of(at)) load_.add(target, static_cast<double>(at.object_bytes.count));
-        continue;
-      }
-      members.push_back(i);
-    }
-    const std::uint64_t work = kCall + members.size() * used_.size() / kLooksPerWork;
-    if (work_ + work > kMostWork) return;
-    work_ += work;
-    // The largest first, as ever.
-    std::ranges::stable_sort(members, std::greater<>(), [&](std::uint32_t i) { return out_.files[i].object_bytes; });
-    const std::vector<std::uint32_t> before = out_.targets;
-    for (const std::uint32_t i : members) book(i, false);
-    for (std::size_t k = 0; k < members.size(); ++k) {
-      if (find_targets(members[k], limit)) {
-        book(members[k], true);
-        continue;
-      }
-      // Where room is so short, all stay where they were.
-      for (std::size_t done = 0; done < k; ++done) book(members[done], false);
-      out_.targets = before;
-      for (const std::uint32_t i : members) book(i, true);
-      return;
-    }
-  }
-
-  // Enters the objects of a file where it is placed, or takes them out; its phase is not looked at.
-  void book(std::uint32_t i, bool in) {
-    const File& file = problem_.files[i];
-    const Placed& at = out_.files[i];
-    const std::uint64_t room = objects_of(file, at.stripes).room.count;
-    std::vector<double>* second = second_of(file) == kNoPhase ? nullptr : &load_of(file.read_phase);
-    for (const std::uint32_t target : out_.of(at)) {
-      // Unsigned numbers wrap, so that this subtracts as well.
-      used_[target] += in ? at.object_bytes.count : -at.object_bytes.count;
-      available_[target] += in ? -room : room;
-      const auto bytes = static_cast<double>(at.object_bytes.count);
-      if (second != nullptr) (*second)[target] += in ? bytes : -bytes;
-    }
-  }
-
-  // Targets for a file of the phase in load_: those that have least of what is read together with it, of those on which the phase
-  // stays within the limit; where there are none, those that the phase reaches first. False: there is no room.
-  bool find_targets(std::uint32_t i, double limit) {
-    const File& file = problem_.files[i];
-    const Placed& at = out_.files[i];
-    const auto bytes = static_cast<double>(at.object_bytes.count);
-    const std::uint64_t room = objects_of(file, at.stripes).room.count;
-    const std::vector<double>* later = second_of(file) == kNoPhase ? nullptr : &load_of(file.read_phase);
-    struct Candidate {
-      double over = 0;  // the limit
-      double time = 0;  // of what is read together, or else of the phase
-      std::uint32_t target = 0;
-      auto operator<=>(const Candidate&) const = default;
-    };
-    std::vector<Candidate> candidates;
-    for (const std::uint32_t j : solver_.sound_members(file.pool)) {
-      if (available_[j] < room) continue;
-      double time = (load_.of(j) + bytes) / load_.speed_of(j);
-      if (!load_.has_fast_servers()) {
-        const std::uint32_t server = load_.server_of(j);
-        time = std::max(time, (load_.of_server(server) + bytes) / load_.speed_of_server(server));
-      }
-      candidates.push_back({std::max(0.0, time - limit), later == nullptr ? time : ((*later)[j] + bytes) / load_.speed_of(j), j});
-    }
-    if (candidates.size() < at.stripes) return false;
-    const auto end = candidates.begin() + at.stripes;
-    std::ranges::partial_sort(candidates, end);
-    for (std::uint32_t k = 0; k < at.stripes; ++k) {
-      out_.targets[at.first + k] = candidates[k].target;
-      load_.add(candidates[k].target, bytes);
-    }
-    return true;
-  }
-
-  // The objects of one phase, while the others that they belong to get slower by that share at most.
-  void even_out(std::uint32_t phase, double share) {
-    work_ += kCall + files_.of(phase).size();
-    std::vector<std::uint32_t> members;
-    std::vector<Item> items;
-    std::vector<std::uint32_t> first{0};
-    std::vector<std::uint32_t> placed;
-    std::vector<std::uint32_t> others;  // phases
-    std::vector<std::uint32_t> second;
-    for (const std::uint32_t i : files_.of(phase)) {
-      const File& file = problem_.files[i];
-      const Placed& at = out_.files[i];
-      if (at.stripes == 0) continue;
-      if (file.pool != problem_.files[files_.of(phase).front()].pool) return;  // several pools are not searched
-      members.push_back(i);
-      items.push_back({.bytes = static_cast<double>(at.object_bytes.count),
-                       .room = objects_of(file, at.stripes).room.count,
-                       .count = at.stripes,
-                       .pool = file.pool});
-      placed.insert(placed.end(), out_.of(at).begin(), out_.of(at).end());
-      first.push_back(static_cast<std::uint32_t>(placed.size()));
-      const std::uint32_t other = second_of(file) == kNoPhase ? kNoPhase : file.phase == phase ? file.read_phase : file.phase;
-      second.push_back(ExchangeSearch::kNoSecond);
-      if (other == kNoPhase) continue;
-      const auto known = std::ranges::find(others, other);
-      second.back() = static_cast<std::uint32_t>(known - others.begin());
-      if (known == others.end()) others.push_back(other);
-    }
-    if (members.empty()) return;
-    std::vector<SecondPhase> seconds;
-    for (const std::uint32_t other : others) seconds.push_back(second_phase(other, share));
-    load_.begin(problem_.phases[phase]);
-    const std::vector<std::uint32_t> before = placed;
-    solver_.search(load_, items, first, placed, second, seconds);
-    for (std::size_t k = 0; k < members.size(); ++k) {
-      const File& file = problem_.files[members[k]];
-      Placed& at = out_.files[members[k]];
-      for (std::uint32_t n = first[k]; n < first[k + 1]; ++n) {
-        if (placed[n] == before[n]) continue;
-        out_.targets[at.first + (n - first[k])] = placed[n];
-        used_[before[n]] -= at.object_bytes.count;
-        used_[placed[n]] += at.object_bytes.count;
-        available_[before[n]] += items[k].room;
-        available_[placed[n]] -= items[k].room;
-        if (second_of(file) == kNoPhase) continue;
-        std::vector<double>& load = load_of(file.read_phase);
-        load[before[n]] -= items[k].bytes;
-        load[placed[n]] += items[k].bytes;
-      }
-    }
-  }
-
-  // A phase as it is placed now.
-  SecondPhase second_phase(std::uint32_t phase, double share) {
-    load_.begin(problem_.phases[phase]);
-    std::vector<std::uint32_t> touched;
-    for (const std::uint32_t i : files_.of(phase)) {
-      const Placed& at = out_.files[i];
-      for (const std::uint32_t target : out_.of(at)) {
-        load_.add(target, static_cast<double>(at.object_bytes.count));
-        touched.push_back(target);
-      }
-    }
-    SecondPhase out{.load = std::vector<double>(used_.size()), .limit = load_.time(touched) * (1 + share + 1e-9)};
-    for (std::uint32_t j = 0; j < used_.size(); ++j) out.load[j] = load_.of(j);
-    return out;
-  }
-
-  static constexpr std::uint32_t kFewer = 12;
-  static constexpr std::uint32_t kTries = 24;
-  static constexpr int kRounds = 2;
-  static constexpr int kAttempts = 4;
-  // Of refill(), and of even_out(), after which no attempt begins: files, and for each call.
-  static constexpr std::uint64_t kMostWork = 3'000'000;
-  static constexpr std::uint64_t kCall = 1000;
-  static constexpr std::uint64_t kLooksPerWork = 16;  // at targets
-  static constexpr double kWorthAnother = 0.998;
-  static constexpr std::array<double, 6> kShares{0, 0.01, 0.04, 0.12, 0.4, 4};
-
+  // To place a phase in which files find no room. A search of one file takes 22 at most; several take them at the same time, or
+  // one after the other.
+  static constexpr int kMostAttempts = 64;
   const Problem& problem_;
   PhaseFiles files_;
   PhaseLoad load_;
@@ -391,10 +185,8 @@ class Planner {
   std::vector<std::uint64_t> available_;
   PhaseSolver solver_;
   Placement out_;
-  std::vector<std::uint32_t> tries_;
-  std::map<std::uint32_t, std::vector<double>> loads_;  // of phases in which files are used once more: by target
+  ReadTogether together_;
   std::uint32_t short_of_room_ = 0;
-  std::uint64_t work_ = 0;
 };
 
 double of_phases(const Score& score, std::span<const std::uint32_t> phases) {

@@ -4,7 +4,7 @@
 // belongs to two phases is placed with the one in which it is written, among equals where the other has least. Then room that all
 // phases want goes to those that gain most by it (room_trade.hpp); and files that are read together are placed anew, phase by
 // phase, each where the reading has least as long as its own phase does not take longer, or by a share only, whereupon objects of
-// both change places as far as the sum of all phases gets smaller (exchange_search.hpp). Of all attempts the best counts. Stripe
+// both change places as far as the sum of all phases gets smaller (read_together.hpp). Of all attempts the best counts. Stripe
 // counts that are open are chosen first (stripe_choice.hpp). When the times of all phases are settled, targets and servers are
 // filled more evenly as far as no phase gets slower (evening.hpp). What comes out is compared with Lustre's own placement,
 // simulated from the same targets (lustre_default.hpp), and is a plan only if it is
@@ -15,7 +15,8 @@
 // Quality. Exact where all objects of a phase are of one size, targets of one speed and nobody is short of room; otherwise see
 // phase_solver.hpp. What no placement of a whole problem can do better than is in lower_bound.hpp.
 //
-// Complexity: O(P m log m + objects log m), plus the search of phases with mixed sizes, plus the draws of Lustre's default.
+// Complexity: O(P m log m + objects log m), plus the search of phases with mixed sizes, plus the draws of Lustre's default. A
+// phase in which files find no room with the stripes that they have is solved up to 64 times with others, then there is none.
 //
 // Thread safety: pure functions. Deterministic.
 #pragma once

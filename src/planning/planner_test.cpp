@@ -308,6 +308,140 @@ TEST(Planner, ALargeFileIsStripedWhereNoTargetCouldHoldIt) {
   expect_sound(problem, plan->placement);
 }
 
+// Each file needs two stripes, and no two files are of one size: those that find no room change all at once, else the phase would
+// be solved as often as there are files.
+TEST(Planner, ManySizesThatNeedMoreStripesAreFoundOutTogether) {
+  auto table = machine(100, 480);
+  for (std::uint32_t j = 0; j < table.targets.size(); ++j) fill(table, j, Bytes::gib(10) - Bytes::mib(100));
+  std::vector<File> files;
+  for (std::uint64_t i = 0; i < 20000; ++i) {
+    const Bytes bytes{Bytes::mib(101).count + i * Bytes::kib(2).count};
+    files.push_back({.bytes = bytes, .room = bytes, .phase = 0, .stripes = 0});
+  }
+  const Problem problem{.table = table, .files = files, .phases = std::vector<Phase>(1), .speed = {}, .load = {}};
+  const auto plan = make_plan(problem, {.effort = 1000, .compare = false});
+  ASSERT_TRUE(plan);
+  ASSERT_NE(plan->verdict, Verdict::no_room);
+  expect_sound(problem, plan->placement);
+  for (const Placed& placed : plan->placement.files) EXPECT_EQ(placed.stripes, 2U);
+}
+
+TEST(Planner, AGivenCountIsNeverExceededForWantOfRoom) {
+  auto table = machine(1, 6);
+  for (std::uint32_t j = 0; j < 6; ++j) fill(table, j, Bytes::gib(10) - Bytes::mib(j < 2 ? 120 : 60));
+  // The open ones are as large, and need two stripes: that is no reason to split the others.
+  const std::vector<File> files{file(110, 0, 1), file(110, 0, 1), file(110, 0, 0), file(110, 0, 0)};
+  const Problem problem{.table = table, .files = files, .phases = std::vector<Phase>(1), .speed = {}, .load = {}};
+  const auto plan = make_plan(problem, {.compare = false});
+  ASSERT_TRUE(plan);
+  expect_sound(problem, plan->placement);
+  EXPECT_EQ(plan->placement.files[0].stripes, 1U);
+  EXPECT_EQ(plan->placement.files[1].stripes, 1U);
+}
+
+// A checkpoint of which one process writes a part that all read at the restart.
+TEST(Planner, AFileThatOneWritesAndManyReadIsStriped) {
+  const auto table = machine(3, 5);
+  std::vector<File> files(15, file(100, 0, 0));
+  files[7].shared = true;
+  files[7].read_phase = 1;
+  const Problem problem{.table = table, .files = files, .phases = std::vector<Phase>(2), .speed = {}, .load = {}};
+  const auto plan = make_plan(problem);
+  ASSERT_TRUE(plan);
+  expect_sound(problem, plan->placement);
+  EXPECT_GT(plan->placement.files[7].stripes, 1U);
+  EXPECT_EQ(plan->placement.files[6].stripes, 1U);
+  EXPECT_LT(plan->score.seconds, 130 * kMib);
+}
+
+TEST(Planner, ASharedFileKeepsOffTargetsThatOthersKeepBusy) {
+  const auto table = machine(3, 5);
+  std::vector<File> files{file(600, 0, 0)};
+  files[0].shared = true;
+  std::vector<double> load(15);
+  for (std::size_t j = 0; j < 9; ++j) load[j] = 50 * kMib;
+  const Problem problem{.table = table, .files = files, .phases = {{.seconds = 2}}, .speed = {}, .load = load};
+  const auto plan = make_plan(problem);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->placement.files[0].stripes, 6U);
+  for (const std::uint32_t target : plan->placement.targets) EXPECT_GE(target, 9U);
+  EXPECT_DOUBLE_EQ(plan->score.seconds, 100 * kMib);
+}
+
+// So many objects that Lustre's lots are drawn for every other phase only. What is read together is then not whole for the
+// default, and must not be counted for the plan alone.
+TEST(Planner, OfLargeProblemsPhasesAreComparedThatBothSidesHave) {
+  auto table = machine(8, 100);
+  for (std::uint32_t j = 0; j < 400; ++j) fill(table, j, Bytes::gib(4));
+  std::vector<File> files;
+  for (std::uint32_t phase = 0; phase < 8; ++phase) {
+    for (std::uint32_t i = 0; i < 40; ++i) {
+      files.push_back(file(400, phase, 400));
+      files.back().read_phase = 8;
+      files.back().default_stripes = 400;
+      files.back().stripe_size = Bytes::mib(1);
+    }
+  }
+  const Problem problem{.table = table, .files = files, .phases = std::vector<Phase>(9), .speed = {}, .load = {}};
+  const auto plan = make_plan(problem, {.effort = 1000});
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->by_default.looked_at, (std::vector<std::uint32_t>{0, 2, 4, 6}));
+  EXPECT_GT(plan->gain(), 1.05);
+  EXPECT_EQ(plan->verdict, Verdict::faster);
+}
+
+// Phases are numbered in time, so those that write may be every other one; those that only read tell nothing of half a problem.
+TEST(Planner, OfLargeProblemsPhasesThatWriteAreLookedAt) {
+  auto table = machine(8, 100);
+  for (std::uint32_t j = 0; j < 400; ++j) fill(table, j, Bytes::gib(4));
+  std::vector<File> files;
+  for (std::uint32_t phase = 1; phase < 8; phase += 2) {
+    for (std::uint32_t i = 0; i < 70; ++i) {
+      files.push_back(file(400, phase, 400));
+      files.back().read_phase = phase - 1;
+      files.back().default_stripes = 400;
+      files.back().stripe_size = Bytes::mib(1);
+    }
+  }
+  const Problem problem{.table = table, .files = files, .phases = std::vector<Phase>(8), .speed = {}, .load = {}};
+  const auto plan = make_plan(problem, {.effort = 1000});
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->by_default.looked_at, (std::vector<std::uint32_t>{0, 1, 4, 5}));
+  EXPECT_EQ(plan->verdict, Verdict::faster);
+}
+
+TEST(Planner, AsFastAndMoreEvenIsAPlan) {
+  auto table = machine(1, 4);
+  for (std::uint32_t j = 0; j < 2; ++j) fill(table, j, Bytes::gib(1));
+  const auto files = steps(1, 4, 100);
+  const Problem problem{.table = table, .files = files, .phases = std::vector<Phase>(4), .speed = {}, .load = {}};
+  const auto plan = make_plan(problem);
+  ASSERT_TRUE(plan);
+  EXPECT_NEAR(plan->gain(), 1, 1e-9);
+  EXPECT_LT(plan->score.balance.ost_cost, plan->by_default.ost_cost - kMoreEven);
+  EXPECT_EQ(plan->verdict, Verdict::more_even);
+  EXPECT_TRUE(plan->made());
+  EXPECT_TRUE(verdict_text(*plan).starts_with("as fast as the default and more even: OSTCost ")) << verdict_text(*plan);
+}
+
+// The fullest target is on the emptier server: what keeps off it fills the fuller server.
+TEST(Planner, TargetsThatAreMoreEvenAtTheCostOfServersAreNoPlan) {
+  auto table = machine(2, 2);
+  fill(table, 0, Bytes::mib(4700));
+  table.targets[1].exclusion = placement::Exclusion::inactive;
+  fill(table, 2, Bytes::gib(4));
+  fill(table, 3, Bytes::gib(4));
+  const auto files = steps(1, 6, 100);
+  const Problem problem{.table = table, .files = files, .phases = std::vector<Phase>(6), .speed = {}, .load = {}};
+  const auto plan = make_plan(problem);
+  ASSERT_TRUE(plan);
+  EXPECT_NEAR(plan->gain(), 1, 1e-9);
+  EXPECT_LT(plan->score.balance.ost_cost, plan->by_default.ost_cost - kMoreEven);
+  EXPECT_GT(plan->score.balance.oss_cost, plan->by_default.oss_cost + kMoreEven);
+  EXPECT_EQ(plan->verdict, Verdict::as_good);
+  EXPECT_FALSE(plan->made());
+}
+
 TEST(Planner, WhereSpaceIsUnevenLotsAreDrawnAndAPlanIsFaster) {
   auto table = machine(3, 5);
   for (std::uint32_t j = 0; j < 8; ++j) fill(table, j, Bytes::gib(4));

@@ -4,6 +4,15 @@
 
 namespace iez::planning {
 
+std::uint32_t home_of(const Problem& problem, const File& file) {
+  return file.phase < problem.phases.size() ? file.phase : file.read_phase;
+}
+
+std::uint32_t second_of(const Problem& problem, const File& file) {
+  const bool two = file.phase < problem.phases.size() && file.read_phase < problem.phases.size();
+  return two && file.read_phase != file.phase ? file.read_phase : kNoPhase;
+}
+
 PhaseFiles::PhaseFiles(const Problem& problem) : first_(problem.phases.size() + 1), files_() {
   const auto in_phase = [&](std::uint32_t phase) { return phase != kNoPhase && phase < problem.phases.size(); };
   const auto is_read_again = [&](const File& file) { return in_phase(file.read_phase) && file.read_phase != file.phase; };

@@ -93,6 +93,12 @@ struct Score {
 // The files that a placement leaves to Lustre count for nothing. REQUIRES: the placement is one of this problem.
 Score score(const Problem& problem, const Placement& placement);
 
+// The phase with which a file is placed: the one in which it is written; of a file that is only read, that.
+std::uint32_t home_of(const Problem& problem, const File& file);
+
+// The phase in which a file is used once more, after the one in which it is written; kNoPhase: none.
+std::uint32_t second_of(const Problem& problem, const File& file);
+
 // Files of each phase: those written in it, then those of other phases that are read in it.
 class PhaseFiles {
  public:

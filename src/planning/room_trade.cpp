@@ -4,6 +4,7 @@
 #include <array>
 #include <functional>
 #include <limits>
+#include <utility>
 
 #include "planning/stripe_choice.hpp"
 
@@ -110,7 +111,14 @@ void RoomTrade::release(const Phase& phase, PhaseLoad& load, double time, Soluti
   }
   std::ranges::stable_sort(objects, std::greater<>(), &Object::bytes);
   const double limit = time * (1 + 1e-12);
+  // By target: the item at hand, if it has an object there. Objects of an item are of one size, and so come one after the other.
+  const std::size_t none = phase.items.size();
+  std::vector<std::size_t> taken_by(room.size(), none);
+  std::size_t at_hand = none;
   for (const Object& object : objects) {
+    if (std::exchange(at_hand, object.item) != object.item) {
+      for (const std::uint32_t target : solution.of(object.item)) taken_by[target] = object.item;
+    }
     // To the target that it fills best.
     std::uint32_t best = 0;
     double fullest = -1;
@@ -121,8 +129,7 @@ void RoomTrade::release(const Phase& phase, PhaseLoad& load, double time, Soluti
       if (!load.has_fast_servers() && server != load.server_of(solution.targets[object.at]) &&
           load.of_server(server) + object.bytes > limit * load.speed_of_server(server))
         continue;
-      const auto own = solution.of(object.item);
-      if (std::ranges::find(own, j) != own.end()) continue;
+      if (taken_by[j] == object.item) continue;
       fullest = after;
       best = j;
     }
@@ -130,6 +137,7 @@ void RoomTrade::release(const Phase& phase, PhaseLoad& load, double time, Soluti
     load.add(solution.targets[object.at], -object.bytes);
     load.add(best, object.bytes);
     room[best] -= phase.items[object.item].room;
+    taken_by[best] = object.item;
     solution.targets[object.at] = best;
   }
 }
@@ -143,7 +151,7 @@ bool RoomTrade::place(const Phase& phase, double delay, Placement& placement) {
   }
   solver_.refresh();
   Solution solution = solver_.solve(delayed, phase.items, true);
-  if (solution.short_of_room) return false;
+  if (!solution.short_of_room.empty()) return false;
   for (std::size_t k = 0; k < phase.items.size(); ++k) {
     for (const std::uint32_t target : solution.of(k)) load.add(target, phase.items[k].bytes);
   }
