@@ -357,6 +357,14 @@ class Choice(RunCase):
         self.report(write, "--app", "free")
         self.assertNotEqual([len(self.osts_of(self.place / f"out.{n}")) for n in (1, 2, 3)], [2, 2, 2])
 
+    def test_a_log_that_is_off_does_not_give_up_the_plan(self):
+        self.environment["IEZ_PLACE_WHEN"] = "always"
+        first, second = (["sh", "-c", f"{self.writing(*range(1, 7))[2]}; head -c {size} /dev/zero > log"] for size in (1000, 10))
+        self.report(first, "--app", "logging")
+        self.empty()
+        told = self.report(second, "--app", "logging")
+        self.assertEqual((told["placed"], told["accuracy"], told["given_up"], bool(told["next_plan"])), (6, 100.0, False, True), told)
+
     def test_small_files_are_left_to_lustre(self):
         told = self.report(["sh", "-c", "for i in $(seq 40); do head -c 4096 /dev/zero > small.$i; done"], "--app", "small")
         self.assertEqual((told["next_plan"], told["files"]), (None, 40), told)
