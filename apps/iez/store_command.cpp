@@ -133,10 +133,11 @@ Result<GainHistory> gain_history(store::Store& store, std::span<const store::Run
 ordered_json history_json(const GainHistory& history) {
   ordered_json phases = ordered_json::array();
   for (const planning::Comparison& one : history.phases) phases.push_back(gain_json(one));
-  return {{"whole", gain_json(history.whole.gain)},           {"write", gain_json(history.whole.writes)},
-          {"read", gain_json(history.whole.reads)},           {"write_phases", std::move(phases)},
-          {"stepped_back", history.whole.step_back},          {"tries_in", history.whole.tries_in},
-          {"by_default_once", history.whole.by_default_once}, {"too_short", history.whole.too_short}};
+  return {{"whole", gain_json(history.whole.gain)}, {"write", gain_json(history.whole.writes)},
+          {"read", gain_json(history.whole.reads)}, {"together", gain_json(history.whole.together)},
+          {"write_phases", std::move(phases)},      {"stepped_back", history.whole.step_back},
+          {"tries_in", history.whole.tries_in},     {"by_default_once", history.whole.by_default_once},
+          {"too_short", history.whole.too_short}};
 }
 
 // Why there is nothing to compare; empty: nothing was placed.
@@ -163,10 +164,10 @@ std::string history_text(const GainHistory& history) {
     out = nothing_compared_text(whole);
   } else {
     out = "placed against Lustre's default, rates with 90 % confidence, runs like the next one:\n";
-    out += fmt::format("  whole run      {}\n", gain_cells(whole.gain));
+    if (whole.writes.gain != planning::Gain::unknown) out += fmt::format("  writing        {}\n", gain_cells(whole.writes));
     if (whole.reads.gain != planning::Gain::unknown) {
-      out += fmt::format("  writing        {}\n", gain_cells(whole.writes));
       out += fmt::format("  reading        {}\n", gain_cells(whole.reads));
+      out += fmt::format("  both together  {}\n", gain_cells(whole.together));
     }
   }
   for (std::size_t i = 0; i < history.phases.size() && history.phases.size() > 1; ++i) {

@@ -1,8 +1,10 @@
 #include "runs/guard_history.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace iez::runs {
 
@@ -42,7 +44,10 @@ Moved moved_by(const store::Run& run, Kind kind) {
   return moved;
 }
 
-double rate_of(const store::Run& run, Kind kind) { return moved_by(run, kind).rate(); }
+double rate_of(const store::Run& run, Kind kind) {
+  const Moved moved = moved_by(run, kind);
+  return moved.seconds < kTooShort ? 0 : moved.rate();
+}
 
 double rate_of_write_phase(const store::Run& run, std::size_t number) {
   for (const store::RunPhase& phase : run.phases) {
@@ -89,14 +94,28 @@ bool often_by_default(std::span<const store::Run> newest_first, std::uint32_t ra
   return by_default >= kRetry / 5;
 }
 
+struct Counted {
+  const store::Run* run = nullptr;
+  bool reads = false;  // what it read lies as what it wrote
+};
+
 // Runs that are compared: of one shape, ended well, and not placed before the last long pause.
 struct Compared {
-  std::vector<const store::Run*> by_default;  // newest first
-  std::vector<const store::Run*> placed;
+  std::vector<Counted> by_default;  // newest first
+  std::vector<Counted> placed;
   std::size_t since_placed = 0;  // runs that placed nothing after the newest placed one
   std::size_t too_short = 0;
   bool tried = false;  // a run after a placed one placed nothing, and still does not count as by default
 };
+
+// The newest run that wrote before this one wrote what it reads. Where none is known, Lustre placed that.
+bool reads_own_way(std::span<const store::Run> newest_first, std::size_t number) {
+  const store::Run& run = newest_first[number];
+  if (moved_by(run, Kind::reads).seconds < kTooShort) return false;
+  const auto older = newest_first.subspan(number + 1);
+  const auto wrote = std::ranges::find_if(older, [](const store::Run& one) { return one.written.count > 0; });
+  return none_placed(run) == (wrote == older.end() || none_placed(*wrote));
+}
 
 Compared runs_of(std::span<const store::Run> newest_first, const RunShape& shape, const FactsOf& facts_of) {
   Compared out;
@@ -118,16 +137,30 @@ Compared runs_of(std::span<const store::Run> newest_first, const RunShape& shape
     if (way == Way::placed) {
       out.tried = out.tried || in_vain;
       if (!out.placed.empty() && pause >= kRetry) continue;
-      if (out.placed.size() < kOfEach) out.placed.push_back(&run);
+      if (out.placed.size() < kOfEach) out.placed.push_back({&run, reads_own_way(newest_first, i)});
       pause = 0;
     } else if (none_placed(run)) {
       in_vain = in_vain || way == Way::written_over || way == Way::too_short;
       if (way == Way::too_short) continue;
       ++pause;
       if (out.placed.empty()) ++out.since_placed;
-      if (way == Way::by_default && out.by_default.size() < kOfEach) out.by_default.push_back(&run);
+      if (way == Way::by_default && out.by_default.size() < kOfEach) {
+        out.by_default.push_back({&run, reads_own_way(newest_first, i)});
+      }
     }
   }
+  return out;
+}
+
+// Of them, those whose reads are compared.
+Compared readers_of(const Compared& runs) {
+  Compared out;
+  const auto newest = std::ranges::find(runs.placed, true, &Counted::reads);
+  if (newest == runs.placed.end()) return out;
+  const double bytes = moved_by(*newest->run, Kind::reads).bytes;
+  const auto alike = [bytes](const Counted& one) { return one.reads && near(moved_by(*one.run, Kind::reads).bytes, bytes); };
+  std::ranges::copy_if(runs.by_default, std::back_inserter(out.by_default), alike);
+  std::ranges::copy_if(runs.placed, std::back_inserter(out.placed), alike);
   return out;
 }
 
@@ -135,9 +168,17 @@ template <typename Rate>
 planning::Comparison compare(const Compared& runs, const Rate& rate) {
   std::vector<double> by_default;
   std::vector<double> placed;
-  for (const store::Run* run : runs.by_default) by_default.push_back(rate(*run));
-  for (const store::Run* run : runs.placed) placed.push_back(rate(*run));
+  for (const Counted& one : runs.by_default) by_default.push_back(rate(*one.run));
+  for (const Counted& one : runs.placed) placed.push_back(rate(*one.run));
   return planning::compare_rates(by_default, placed);
+}
+
+planning::Comparison compare(const Compared& runs, Kind kind) {
+  return compare(runs, [kind](const store::Run& run) { return rate_of(run, kind); });
+}
+
+bool is_clear(const planning::Comparison& gain) {
+  return gain.gain == planning::Gain::slower || gain.gain == planning::Gain::faster;
 }
 
 std::string runs_text(const planning::Comparison& gain) {
@@ -239,9 +280,11 @@ GuardAnswer judge_history(std::span<const store::Run> newest_first, const RunSha
   newest_first = newest_first.first(std::min(newest_first.size(), kLookedAt));
   const Compared runs = runs_of(newest_first, shape, facts_of);
   GuardAnswer out;
-  out.gain = compare(runs, [](const store::Run& run) { return rate_of(run, Kind::both); });
-  out.writes = compare(runs, [](const store::Run& run) { return rate_of(run, Kind::writes); });
-  out.reads = compare(runs, [](const store::Run& run) { return rate_of(run, Kind::reads); });
+  const Compared readers = readers_of(runs);
+  out.writes = compare(runs, Kind::writes);
+  out.reads = compare(readers, Kind::reads);
+  out.together = compare(readers, Kind::both);
+  out.gain = is_clear(out.together) ? out.together : out.writes;
   if (out.gain.gain == planning::Gain::slower && runs.since_placed < kRetry) {
     out.step_back = true;
     out.tries_in = kRetry - runs.since_placed;
@@ -282,10 +325,10 @@ std::string gain_text(const GuardAnswer& answer) {
     }
     return std::string();
   };
-  const std::string writes = part("write", answer.writes);
-  const std::string reads = part("read", answer.reads);
-  if (writes.empty() || reads.empty()) return writes + reads;
-  return writes + ", " + reads;
+  std::vector<std::string> parts{part("write", answer.writes), part("read", answer.reads)};
+  if (is_clear(answer.together) && answer.together.gain != answer.writes.gain) parts.push_back(part("both", answer.together));
+  std::erase(parts, "");
+  return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 }  // namespace iez::runs

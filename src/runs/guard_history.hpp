@@ -1,11 +1,20 @@
 // Are placed runs of an application faster than those by default? What its history says, and whether it is placed again.
 //
 // Runs are compared by the rate of their phases (planning/guard.hpp), and only runs of one shape: as many ranks, about as many
-// files and bytes in write phases. When the placed ones are slower beyond noise, iez steps back: the next kRetry runs go by
-// Lustre's default, and then one is placed again, since file systems change. That one counts by itself: runs placed before the
-// long pause are forgotten. A run of another shape - more ranks, other files - has a history of its own, so placing begins anew
-// there; after kAlone placed runs without one by default, the next goes by Lustre's default once, to have something to compare
-// with.
+// files and bytes in write phases. Writes and reads are compared apart:
+//
+//   writes    of all these runs
+//   reads     of those that read about as much as the newest placed one that read, for at least kTooShort. What a run reads, the
+//             run before it wrote, so it counts only where that one was placed, too, or by default, too.
+//   together  the sum of both, of the runs whose reads count: what a user waits for
+//
+// Together decides where it is clearly slower or faster; else writes do. So slow reads are no fault of the plan where there are
+// none by default to compare with, fast ones hide no slower writes, and writes may be slower where reads gain more.
+//
+// When the placed ones are slower beyond noise, iez steps back: the next kRetry runs go by Lustre's default, and then one is
+// placed again, since file systems change. That one counts by itself: runs placed before the long pause are forgotten. A run of
+// another shape - more ranks, other files - has a history of its own, so placing begins anew there; after kAlone placed runs
+// without one by default, the next goes by Lustre's default once, to have something to compare with.
 //
 // What counts: the newest kOfEach runs of each way, among the newest kLike of the shape, not older than kOldest before the newest
 // run. So what was once fast or slow is forgotten, and is compared anew.
@@ -41,7 +50,7 @@ inline constexpr std::size_t kOfEach = 10;     // runs of each way, the newest
 inline constexpr std::size_t kLike = 40;       // runs of one shape, the newest
 inline constexpr std::size_t kLookedAt = 200;  // runs of all shapes, the newest: so many are to be given, if there are
 inline constexpr std::int64_t kOldest = 30LL * 24 * 3600 * 1'000'000'000;
-inline constexpr double kTooShort = 0.1;    // seconds of phases: runs below are over before anything was to be waited for
+inline constexpr double kTooShort = 0.1;    // seconds of phases: what takes less is over before anything was to be waited for
 inline constexpr double kSameShape = 1.25;  // at most so many times the files, or bytes, of another run
 inline constexpr double kClearly = 0.9;
 
@@ -78,9 +87,10 @@ std::string_view to_string(Way way);
 std::vector<Way> ways_of(std::span<const store::Run> newest_first, std::size_t most, const FactsOf& facts_of = {});
 
 struct GuardAnswer {
-  planning::Comparison gain;  // of writing and reading together: what is judged
+  planning::Comparison gain;  // what is judged: together, or writes
   planning::Comparison writes;
   planning::Comparison reads;
+  planning::Comparison together;
   bool step_back = false;        // the next run of this shape is not placed
   std::size_t tries_in = 0;      // so many runs by default until a plan is tried again
   bool by_default_once = false;  // the next run of this shape is not placed, to have something to compare with
@@ -94,8 +104,8 @@ GuardAnswer judge_history(std::span<const store::Run> newest_first, const RunSha
 std::vector<planning::Comparison> compare_phases(std::span<const store::Run> newest_first, const RunShape& shape,
                                                  const FactsOf& facts_of = {});
 
-// "write 1.90x the default's rate (3 runs each)"; "write as fast as by default (...)"; "write not clear yet (0.62x; ...)"; empty:
-// nothing to compare yet.
+// "write 1.90x the default's rate (3 runs each)"; "write as fast as by default (...)"; "write not clear yet (0.62x; ...)"; reads
+// behind it; and both together, where these decide otherwise than writes. Empty: nothing to compare yet.
 std::string gain_text(const GuardAnswer& answer);
 
 }  // namespace iez::runs

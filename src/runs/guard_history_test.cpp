@@ -177,6 +177,58 @@ TEST(GuardHistory, SizesThatGrowAreSeldomCompared) {
   EXPECT_LE(by_default, kRuns / 5);
 }
 
+// ---- Writes and reads ----
+
+// What a run took to write and to read again what the one before it wrote.
+store::Run reading(bool placed, double write, double read, Bytes bytes = Bytes::mib(200)) {
+  store::Run out = run(placed, write);
+  out.written = Bytes::mib(200);
+  out.phases.push_back({.reads = true, .seconds = read, .bytes = bytes, .files = 30});
+  return out;
+}
+
+store::Run writing(bool placed, double write) {
+  store::Run out = run(placed, write);
+  out.written = Bytes::mib(200);
+  return out;
+}
+
+TEST(GuardHistory, ReadsThatNoRunByDefaultHadSayNothing) {
+  // The first run has nothing to go on from; those after it do.
+  const GuardAnswer slow = judge({writing(false, 1), reading(true, 1, 5), reading(true, 1, 5)});
+  EXPECT_FALSE(slow.step_back);
+  EXPECT_EQ(gain_text(slow), "write as fast as by default (1.00x, 1 by default, 2 placed)");
+  const GuardAnswer fast = judge({writing(false, 1), reading(true, 2, 0.2), reading(true, 2, 0.2)});
+  EXPECT_TRUE(fast.step_back);
+  EXPECT_EQ(gain_text(fast), "write 0.50x the default's rate (1 by default, 2 placed)");
+  // As little as reads of another amount, or out of memory.
+  EXPECT_FALSE(judge({reading(false, 1, 1, Bytes::mib(100)), reading(true, 1, 5), reading(true, 1, 5)}).step_back);
+  EXPECT_FALSE(judge({reading(false, 1, 0.05), reading(true, 1, 5), reading(true, 1, 5)}).step_back);
+}
+
+TEST(GuardHistory, WhatIsWaitedForIsTheSumOfBoth) {
+  const GuardAnswer slow = judge({reading(false, 1, 1), reading(true, 1, 1), reading(true, 1, 4)});
+  EXPECT_TRUE(slow.step_back);
+  EXPECT_EQ(gain_text(slow),
+            "write as fast as by default (1.00x, 1 by default, 2 placed), read 0.25x the default's rate (1 run each), "
+            "both 0.40x the default's rate (1 run each)");
+  // Fast reads make up for slower writes, if they gain more.
+  EXPECT_TRUE(judge({reading(false, 1, 1), reading(true, 2, 1), reading(true, 2, 0.2)}).step_back);
+  EXPECT_FALSE(judge({reading(false, 1, 5), reading(true, 2, 5), reading(true, 2, 0.2)}).step_back);
+}
+
+// What the first placed run reads lies by default, and what the first run by default after placed ones reads lies as placed.
+TEST(GuardHistory, ReadsAreOfTheRunBefore) {
+  std::vector<store::Run> history{reading(false, 1, 1), reading(true, 1, 9)};
+  EXPECT_EQ(judge(history).reads.gain, planning::Gain::unknown);
+  EXPECT_FALSE(judge(history).step_back);
+  history.insert(history.end(), {reading(true, 1, 1), reading(false, 1, 9), reading(false, 1, 1)});
+  const planning::Comparison reads = judge_ranks(history, 4).reads;
+  EXPECT_EQ(reads.placed, 1U);
+  EXPECT_EQ(reads.by_default, 2U);
+  EXPECT_EQ(reads.gain, planning::Gain::alike);
+}
+
 // ---- Shapes ----
 
 // A prediction has the shape of its run: smaller files that are planned together with larger ones make no phases, files that are
