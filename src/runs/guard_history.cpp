@@ -11,7 +11,7 @@ namespace iez::runs {
 namespace {
 
 constexpr int kSucceeded = 0;
-constexpr double kMost = 9e18;  // bytes
+constexpr double kMostBytes = 9e18;
 
 Bytes times(Bytes bytes, std::uint64_t count) {
   std::uint64_t product = 0;
@@ -69,8 +69,9 @@ Way way_of(const store::Run& run, bool placed_before, const FactsOf& facts_of) {
     if (facts.created) return *facts.created >= kClearly ? Way::by_default : Way::written_over;
     return placed_before ? Way::not_known : Way::by_default;
   }
-  const std::uint64_t files = facts.plan_rows ? *facts.plan_rows + run.unplanned : shape_of(run).files;
-  return static_cast<double>(run.planned) >= kClearly * static_cast<double>(files) ? Way::placed : Way::partly_placed;
+  const std::uint64_t files = facts.plan_files.value_or(shape_of(run).files);
+  const bool most = static_cast<double>(run.planned) >= kMost * static_cast<double>(files) && run.planned >= run.unplanned;
+  return most ? Way::placed : Way::partly_placed;
 }
 
 bool same_ranks(std::uint32_t a, std::uint32_t b) { return a == 0 || b == 0 || a == b; }
@@ -181,6 +182,15 @@ bool is_clear(const planning::Comparison& gain) {
   return gain.gain == planning::Gain::slower || gain.gain == planning::Gain::faster;
 }
 
+// That a plan had layouts for; none: not known any more.
+std::optional<std::uint64_t> files_of(const store::Allocation& plan, const store::Run& run) {
+  std::uint64_t files = 0;
+  for (const store::AllocationRow& row : plan.rows) files += row.layouts.size();
+  if (files > 0) return files;
+  if (run.planned > plan.row_count) return std::nullopt;  // some were patterns
+  return plan.row_count;
+}
+
 std::string runs_text(const planning::Comparison& gain) {
   if (gain.placed == gain.by_default) return fmt::format("{} {}", gain.placed, gain.placed == 1 ? "run each" : "runs each");
   return fmt::format("{} by default, {} placed", gain.by_default, gain.placed);
@@ -215,7 +225,7 @@ RunShape shape_of(const store::Prediction& prediction, Bytes least_file, std::sp
   const Bytes written = shape_of(*learnt).bytes;
   if (held.count == 0 || written <= held) return shape;
   const double over = static_cast<double>(written.count) / static_cast<double>(held.count);
-  shape.bytes = Bytes{static_cast<std::uint64_t>(std::min(static_cast<double>(shape.bytes.count) * over, kMost))};
+  shape.bytes = Bytes{static_cast<std::uint64_t>(std::min(static_cast<double>(shape.bytes.count) * over, kMostBytes))};
   return shape;
 }
 
@@ -229,7 +239,7 @@ FactsOf stored_facts(store::Store& store) {
   return [&store](const store::Run& run) {
     RunFacts facts;
     if (!none_placed(run)) {
-      if (const auto plan = store.find_allocation(run.plan); plan && *plan) facts.plan_rows = (*plan)->row_count;
+      if (const auto plan = store.find_allocation(run.plan); plan && *plan) facts.plan_files = files_of(**plan, run);
       return facts;
     }
     if (run.files_kept == 0) return facts;

@@ -19,8 +19,12 @@
 // What counts: the newest kOfEach runs of each way, among the newest kLike of the shape, not older than kOldest before the newest
 // run. So what was once fast or slow is forgotten, and is compared anew.
 //
-//   placed      at least kClearly of the files of its plan, and of those that no plan had, were created as planned. Which files
-//               these were is not stored, so files are counted, not bytes. Where the plan is gone: of the files of its phases.
+//   placed      at least kMost of the files that its plan had layouts for were created as planned (a pattern has one for each
+//   file that it
+//               was predicted for), and at least as many as were created without being predicted. So a program of which some
+//               files are never predicted is compared as it is placed. Which files these were is not stored, so files are
+//               counted, not bytes. Where the rows of the plan are gone: of these rows, or, if there were patterns among them or
+//               the plan itself is gone, of the files of its phases.
 //   by default  none was placed, and kClearly of the bytes of its write phases went into files that it created: others keep the
 //               OSTs they have, which may be those of a plan. Where its files are not kept any more, it counts if no placed run
 //               is known before it.
@@ -53,6 +57,7 @@ inline constexpr std::int64_t kOldest = 30LL * 24 * 3600 * 1'000'000'000;
 inline constexpr double kTooShort = 0.1;    // seconds of phases: what takes less is over before anything was to be waited for
 inline constexpr double kSameShape = 1.25;  // at most so many times the files, or bytes, of another run
 inline constexpr double kClearly = 0.9;
+inline constexpr double kMost = 0.5;
 
 struct RunShape {
   std::uint32_t ranks = 0;  // 0: not known, and like any
@@ -71,8 +76,8 @@ bool alike(const RunShape& a, const RunShape& b);
 
 // What the store tells of a run beside the run itself; nothing: it is not known.
 struct RunFacts {
-  std::optional<double> created;           // share of the bytes of its write phases in files that it created
-  std::optional<std::uint64_t> plan_rows;  // of the plan it ran with
+  std::optional<double> created;            // share of the bytes of its write phases in files that it created
+  std::optional<std::uint64_t> plan_files;  // that the plan it ran with had layouts for
 };
 using FactsOf = std::function<RunFacts(const store::Run& run)>;
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/rng.hpp"
+#include "store/store_test_support.hpp"
 
 namespace iez::runs {
 namespace {
@@ -85,7 +86,7 @@ TEST(GuardHistory, RunsOfNeitherWayDoNotCount) {
 
   std::vector<store::Run> newest_first{run(false, 1), run(true, 9), run(false, 1)};
   newest_first[0].key = "over";
-  const FactsOf facts = [](const store::Run& one) { return RunFacts{.created = one.key == "over" ? 0.1 : 1, .plan_rows = {}}; };
+  const FactsOf facts = [](const store::Run& one) { return RunFacts{.created = one.key == "over" ? 0.1 : 1, .plan_files = {}}; };
   const GuardAnswer answer = judge_history(newest_first, shape_of(newest_first[0]), facts);
   EXPECT_EQ(answer.gain.by_default, 1U);
   EXPECT_EQ(ways_of(newest_first, 9, facts), (std::vector{Way::written_over, Way::placed, Way::by_default}));
@@ -93,18 +94,65 @@ TEST(GuardHistory, RunsOfNeitherWayDoNotCount) {
   EXPECT_EQ(ways_of(newest_first, 9), (std::vector{Way::not_known, Way::placed, Way::by_default}));
 }
 
-// Files that the plan leaves to Lustre do not make a run one of neither way; those that it should have had do.
+// Files that the plan leaves to Lustre do not make a run one of neither way; most of those that it should have had do.
 TEST(GuardHistory, PlacedIsMostOfWhatThePlanHad) {
   store::Run one = run(true, 1);
   one.planned = 10;
-  const auto way = [&one](std::uint64_t plan_rows) {
-    return ways_of(std::span(&one, 1), 1, [=](const store::Run&) { return RunFacts{.created = {}, .plan_rows = plan_rows}; })
+  const auto way = [&one](std::uint64_t plan_files) {
+    return ways_of(std::span(&one, 1), 1, [=](const store::Run&) { return RunFacts{.created = {}, .plan_files = plan_files}; })
         .front();
   };
   EXPECT_EQ(way(11), Way::placed);
-  EXPECT_EQ(way(15), Way::partly_placed);
-  one.unplanned = 15;
+  EXPECT_EQ(way(20), Way::placed);
+  EXPECT_EQ(way(21), Way::partly_placed);
+  one.unplanned = 10;
+  EXPECT_EQ(way(10), Way::placed);
+  one.unplanned = 11;
   EXPECT_EQ(way(10), Way::partly_placed);
+}
+
+// Of 20 files, 5 have names that nobody can predict: such runs are compared, too.
+TEST(GuardHistory, SomeFilesAreNeverPredicted) {
+  const FactsOf facts = [](const store::Run&) { return RunFacts{.created = 1, .plan_files = 15}; };
+  std::vector<store::Run> newest_first{run(true, 3), run(true, 3), run(false, 1)};
+  for (store::Run& one : newest_first) {
+    for (store::RunPhase& phase : one.phases) phase.files = 10;
+    if (one.mode != store::RunMode::place) continue;
+    one.planned = 15;
+    one.unplanned = 5;
+  }
+  EXPECT_TRUE(judge_history(newest_first, shape_of(newest_first[0]), facts).step_back);
+}
+
+// A plan of one pattern for 100 files, by which some were placed.
+TEST(GuardHistory, APatternIsAsManyFilesAsItHasLayouts) {
+  const store::TemporaryFolder folder;
+  SystemClock clock;
+  const auto store = store::Store::open("sqlite:" + folder.file("iez.db"), clock, {.keep_plans = 1}).value();
+  const store::Id application = store->ensure_application("ann", "ior", "").value().id;
+  const auto plan = [&](const std::string& name, std::uint64_t files) {
+    store::Prediction prediction{.application = application, .made_ns = static_cast<std::int64_t>(files)};
+    prediction.rows = {{.name = "/s/{number:number}", .bytes = Bytes::mib(2), .open = true, .files = files}};
+    prediction.id = store->put_prediction(prediction).value();
+    store::Allocation allocation{.prediction = prediction.id, .plan = name, .made_ns = prediction.made_ns, .planner = "local"};
+    allocation.rows.push_back(
+        {.row = 0, .layouts = std::vector<store::StripeLayout>(files, {.stripe_size = Bytes::mib(1), .osts = {OstIndex{0}}})});
+    ASSERT_TRUE(store->put_allocation(allocation));
+  };
+  store::Run one = run(true, 1);
+  one.phases = {{.seconds = 1, .bytes = Bytes::mib(200), .files = 100}};
+  one.plan = "patterns";
+  const auto way = [&](std::uint64_t planned) {
+    one.planned = planned;
+    return ways_of(std::span(&one, 1), 1, stored_facts(*store)).front();
+  };
+  plan("patterns", 100);
+  EXPECT_EQ(way(2), Way::partly_placed);
+  EXPECT_EQ(way(60), Way::placed);
+  plan("newer", 101);  // the rows of the one before are dropped
+  ASSERT_TRUE(store->find_allocation("patterns").value()->rows.empty());
+  EXPECT_EQ(way(2), Way::partly_placed);
+  EXPECT_EQ(way(60), Way::placed);
 }
 
 TEST(GuardHistory, OldRunsAreForgotten) {
@@ -128,7 +176,7 @@ TEST(GuardHistory, OnlyTheNewestCount) {
 
 // ---- One by default, to compare with ----
 
-const FactsOf kAllCreated = [](const store::Run&) { return RunFacts{.created = 1, .plan_rows = {}}; };
+const FactsOf kAllCreated = [](const store::Run&) { return RunFacts{.created = 1, .plan_files = {}}; };
 
 GuardAnswer judge_ranks(std::vector<store::Run> oldest_first, std::uint32_t ranks, const FactsOf& facts = kAllCreated) {
   std::ranges::reverse(oldest_first);
@@ -151,7 +199,7 @@ TEST(GuardHistory, WhatCannotBeComparedIsNotTriedAgain) {
   EXPECT_EQ(judge({run(true, 0.05), run(true, 0.05), run(true, 0.05)}).too_short, 3U);
   // The one by default was too short, or wrote over files.
   EXPECT_FALSE(judge({run(true, 1), run(true, 1), run(false, 0.05), run(true, 1), run(true, 1)}).by_default_once);
-  const FactsOf over = [](const store::Run&) { return RunFacts{.created = 0, .plan_rows = {}}; };
+  const FactsOf over = [](const store::Run&) { return RunFacts{.created = 0, .plan_files = {}}; };
   EXPECT_FALSE(judge_ranks({run(true, 1), run(true, 1), run(false, 1), run(true, 1), run(true, 1)}, 4, over).by_default_once);
 }
 
