@@ -49,15 +49,12 @@ double rate_of(const store::Run& run, Kind kind) {
   return moved.seconds < kTooShort ? 0 : moved.rate();
 }
 
-double rate_of_write_phase(const store::Run& run, std::size_t number) {
+// By position among those of its kind; nullptr: it has fewer.
+const store::RunPhase* phase_of(const store::Run& run, Kind kind, std::size_t number) {
   for (const store::RunPhase& phase : run.phases) {
-    if (phase.reads) continue;
-    if (number-- > 0) continue;
-    Moved moved;
-    add(moved, phase);
-    return moved.rate();
+    if (phase.reads == (kind == Kind::reads) && number-- == 0) return &phase;
   }
-  return 0;
+  return nullptr;
 }
 
 // `placed_before`: by runs before it, as far as known.
@@ -176,6 +173,31 @@ planning::Comparison compare(const Compared& runs, const Rate& rate) {
 
 planning::Comparison compare(const Compared& runs, Kind kind) {
   return compare(runs, [kind](const store::Run& run) { return rate_of(run, kind); });
+}
+
+std::uint32_t newest_osts(std::span<const Counted> newest_first, Kind kind, std::size_t number) {
+  if (newest_first.empty()) return 0;
+  const store::RunPhase* const phase = phase_of(*newest_first.front().run, kind, number);
+  return phase == nullptr ? 0 : phase->osts;
+}
+
+std::vector<PhaseGain> phase_gains(const Compared& runs, Kind kind) {
+  std::vector<PhaseGain> out;
+  for (std::size_t number = 0; number < store::kMaxPhases; ++number) {
+    const auto rate = [&](const store::Run& run) {
+      const store::RunPhase* const phase = phase_of(run, kind, number);
+      if (phase == nullptr) return 0.0;
+      Moved moved;
+      add(moved, *phase);
+      return moved.rate();
+    };
+    const planning::Comparison gain = compare(runs, rate);
+    if (gain.gain == planning::Gain::unknown) break;
+    out.push_back({.gain = gain,
+                   .osts_by_default = newest_osts(runs.by_default, kind, number),
+                   .osts_placed = newest_osts(runs.placed, kind, number)});
+  }
+  return out;
 }
 
 bool is_clear(const planning::Comparison& gain) {
@@ -305,19 +327,10 @@ GuardAnswer judge_history(std::span<const store::Run> newest_first, const RunSha
   return out;
 }
 
-std::vector<planning::Comparison> compare_phases(std::span<const store::Run> newest_first, const RunShape& shape,
-                                                 const FactsOf& facts_of) {
+PhaseGains compare_phases(std::span<const store::Run> newest_first, const RunShape& shape, const FactsOf& facts_of) {
   newest_first = newest_first.first(std::min(newest_first.size(), kLookedAt));
   const Compared runs = runs_of(newest_first, shape, facts_of);
-  std::vector<planning::Comparison> out;
-  for (std::size_t number = 0; number < store::kMaxPhases; ++number) {
-    out.push_back(compare(runs, [number](const store::Run& run) { return rate_of_write_phase(run, number); }));
-    if (out.back().gain == planning::Gain::unknown) {
-      out.pop_back();
-      break;
-    }
-  }
-  return out;
+  return {.writes = phase_gains(runs, Kind::writes), .reads = phase_gains(readers_of(runs), Kind::reads)};
 }
 
 std::string gain_text(const GuardAnswer& answer) {

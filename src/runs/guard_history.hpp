@@ -105,9 +105,17 @@ struct GuardAnswer {
 // Newest first. Runs that failed, that are too short, or whose phases are not known, are left out.
 GuardAnswer judge_history(std::span<const store::Run> newest_first, const RunShape& shape, const FactsOf& facts_of = {});
 
-// Of each write phase, by position: what `iez app show` prints.
-std::vector<planning::Comparison> compare_phases(std::span<const store::Run> newest_first, const RunShape& shape,
-                                                 const FactsOf& facts_of = {});
+// Of each phase, by position: what `iez app show` prints. Reads of those runs whose reads are compared.
+struct PhaseGain {
+  planning::Comparison gain;
+  std::uint32_t osts_by_default = 0;  // that its files lay on in the newest run; 0: not known
+  std::uint32_t osts_placed = 0;
+};
+struct PhaseGains {
+  std::vector<PhaseGain> writes;
+  std::vector<PhaseGain> reads;
+};
+PhaseGains compare_phases(std::span<const store::Run> newest_first, const RunShape& shape, const FactsOf& facts_of = {});
 
 // "write 1.90x the default's rate (3 runs each)"; "write as fast as by default (...)"; "write not clear yet (0.62x; ...)"; reads
 // behind it; and both together, where these decide otherwise than writes. Empty: nothing to compare yet.

@@ -319,10 +319,30 @@ TEST(GuardHistory, APlanIsTriedAgainAfterAPause) {
 TEST(GuardHistory, PhasesAreComparedByPosition) {
   std::vector<store::Run> runs{run(true, 1), run(false, 1)};
   runs[0].phases[1].seconds = 0.25;
-  const auto phases = compare_phases(runs, shape_of(runs[1]));
-  ASSERT_EQ(phases.size(), 2U);
-  EXPECT_NEAR(phases[0].ratio, 1, 1e-9);
-  EXPECT_NEAR(phases[1].ratio, 2, 1e-9);
+  runs[0].phases[1].osts = 15;
+  runs[1].phases[1].osts = 9;
+  const PhaseGains phases = compare_phases(runs, shape_of(runs[1]));
+  ASSERT_EQ(phases.writes.size(), 2U);
+  EXPECT_NEAR(phases.writes[0].gain.ratio, 1, 1e-9);
+  EXPECT_NEAR(phases.writes[1].gain.ratio, 2, 1e-9);
+  EXPECT_EQ(phases.writes[0].osts_placed, 0U);
+  EXPECT_EQ(phases.writes[1].osts_placed, 15U);
+  EXPECT_EQ(phases.writes[1].osts_by_default, 9U);
+  EXPECT_TRUE(phases.reads.empty());
+}
+
+TEST(GuardHistory, SoArePhasesOfReads) {
+  std::vector<store::Run> newest_first{reading(true, 1, 1), reading(true, 1, 7), reading(false, 1, 1)};
+  for (store::Run& one : newest_first) {
+    one.phases.push_back({.reads = true, .seconds = 1, .bytes = Bytes::mib(200), .files = 30});
+  }
+  newest_first[0].phases.back().seconds = 2;
+  const PhaseGains phases = compare_phases(newest_first, shape_of(newest_first[0]));
+  EXPECT_EQ(phases.writes.size(), 2U);
+  ASSERT_EQ(phases.reads.size(), 2U);
+  EXPECT_NEAR(phases.reads[0].gain.ratio, 1, 1e-9);
+  EXPECT_EQ(phases.reads[0].gain.placed, 1U);  // what the first placed run read lay by default
+  EXPECT_NEAR(phases.reads[1].gain.ratio, 0.5, 1e-9);
 }
 
 // A file system whose placed runs are k times as slow, seen through noise: within three placed runs iez is back; and where they

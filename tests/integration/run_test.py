@@ -325,7 +325,11 @@ class Choice(RunCase):
         self.assertEqual((second["mode"], second["created"], second["predicted"], second["placed"]), ("place", 16, 16, 16), second)
         self.assertIsNotNone(second["write_ratio"], second)
         self.assertIn("default", second["gain"])
-        history = json.loads(self.iez("app", "show", "unequal", "--json").stdout)["history"]
+        shown = json.loads(self.iez("app", "show", "unequal", "--json").stdout)
+        history = shown["history"]
+        for phase in shown["runs"][0]["phases"]:
+            self.assertEqual(phase["kind"], "write")
+            self.assertTrue(1 <= phase["osts"] <= 8, phase)
         self.assertEqual((history["whole"]["by_default"], history["whole"]["placed"]), (1, 1), history)
 
     def test_the_default_of_the_site_is_a_template(self):
