@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "runs/target_history.hpp"
+
 namespace iez::runs {
 
 namespace {
@@ -61,7 +63,7 @@ const store::RunPhase* phase_of(const store::Run& run, Kind kind, std::size_t nu
 Way way_of(const store::Run& run, bool placed_before, const FactsOf& facts_of) {
   if (run.exit_status != kSucceeded) return Way::failed;
   if (moved_by(run, Kind::both).seconds < kTooShort) return Way::too_short;
-  const RunFacts facts = facts_of ? facts_of(run) : RunFacts{};
+  const RunFacts facts = facts_of.run ? facts_of.run(run) : RunFacts{};
   if (none_placed(run)) {
     if (facts.created) return *facts.created >= kClearly ? Way::by_default : Way::written_over;
     return placed_before ? Way::not_known : Way::by_default;
@@ -97,7 +99,7 @@ struct Counted {
   bool reads = false;  // what it read lies as what it wrote
 };
 
-// Runs that are compared: of one shape, ended well, and not placed before the last long pause.
+// Runs that are compared: of one shape, ended well, and not placed before the last pause that was long enough.
 struct Compared {
   std::vector<Counted> by_default;  // newest first
   std::vector<Counted> placed;
@@ -115,11 +117,18 @@ bool reads_own_way(std::span<const store::Run> newest_first, std::size_t number)
   return none_placed(run) == (wrote == older.end() || none_placed(*wrote));
 }
 
+// Runs by default after a placed one, if it was slow, until the next is placed.
+std::size_t pause_after(const store::Run& placed, std::int64_t then_ns, const FactsOf& facts_of) {
+  return facts_of.changed && facts_of.changed(placed, then_ns) ? kChanged : kRetry;
+}
+
 Compared runs_of(std::span<const store::Run> newest_first, const RunShape& shape, const FactsOf& facts_of) {
   Compared out;
   if (newest_first.empty()) return out;
   const std::int64_t oldest = newest_first.front().started_ns - kOldest;
   const std::size_t placed_from = after_first_placed(newest_first);
+  const store::Run* placed = nullptr;  // the last one that was met
+  bool forgotten = false;              // those before it
   std::size_t pause = 0;
   std::size_t like = 0;
   bool in_vain = false;
@@ -134,8 +143,11 @@ Compared runs_of(std::span<const store::Run> newest_first, const RunShape& shape
     if (way == Way::too_short) ++out.too_short;
     if (way == Way::placed) {
       out.tried = out.tried || in_vain;
-      if (!out.placed.empty() && pause >= kRetry) continue;
+      forgotten =
+          forgotten || (placed != nullptr && pause >= kChanged && pause >= pause_after(run, placed->started_ns, facts_of));
+      if (forgotten) continue;
       if (out.placed.size() < kOfEach) out.placed.push_back({&run, reads_own_way(newest_first, i)});
+      placed = &run;
       pause = 0;
     } else if (none_placed(run)) {
       in_vain = in_vain || way == Way::written_over || way == Way::too_short;
@@ -258,7 +270,7 @@ bool alike(const RunShape& a, const RunShape& b) {
 }
 
 FactsOf stored_facts(store::Store& store) {
-  return [&store](const store::Run& run) {
+  const auto facts_of = [&store](const store::Run& run) {
     RunFacts facts;
     if (!none_placed(run)) {
       if (const auto plan = store.find_allocation(run.plan); plan && *plan) facts.plan_files = files_of(**plan, run);
@@ -277,6 +289,16 @@ FactsOf stored_facts(store::Store& store) {
     if (all > 0) facts.created = created / all;
     return facts;
   };
+  const auto changed = [&store](const store::Run& run, std::int64_t then_ns) {
+    for (const store::RunTargets& one : run.targets) {
+      const auto then = suspects_at(store, one.file_system, then_ns);
+      const auto began = suspects_at(store, one.file_system, run.started_ns);
+      const auto ended = suspects_at(store, one.file_system, run.ended_ns);
+      if (then && began && ended && (*then != *began || *then != *ended)) return true;
+    }
+    return false;
+  };
+  return {.run = facts_of, .changed = changed};
 }
 
 std::string_view to_string(Way way) {
@@ -317,9 +339,10 @@ GuardAnswer judge_history(std::span<const store::Run> newest_first, const RunSha
   out.reads = compare(readers, Kind::reads);
   out.together = compare(readers, Kind::both);
   out.gain = is_clear(out.together) ? out.together : out.writes;
-  if (out.gain.gain == planning::Gain::slower && runs.since_placed < kRetry) {
-    out.step_back = true;
-    out.tries_in = kRetry - runs.since_placed;
+  if (out.gain.gain == planning::Gain::slower) {
+    const std::size_t pause = pause_after(*runs.placed.front().run, newest_first.front().ended_ns, facts_of);
+    out.tries_in = pause - std::min(pause, runs.since_placed);
+    out.step_back = out.tries_in > 0;
   }
   out.too_short = runs.too_short;
   out.by_default_once =

@@ -12,19 +12,20 @@
 // none by default to compare with, fast ones hide no slower writes, and writes may be slower where reads gain more.
 //
 // When the placed ones are slower beyond noise, iez steps back: the next kRetry runs go by Lustre's default, and then one is
-// placed again, since file systems change. That one counts by itself: runs placed before the long pause are forgotten. A run of
-// another shape - more ranks, other files - has a history of its own, so placing begins anew there; after kAlone placed runs
-// without one by default, the next goes by Lustre's default once, to have something to compare with.
+// placed again, since file systems change. Where iez knows that something changed, it is placed after kChanged runs: other OSTs
+// are under suspicion (planning/target_speeds.hpp) than when the last placed run began, so that the plan is another one, or than
+// when it had ended, so that what slowed it may be mended. That run counts by itself: those placed before the pause are
+// forgotten. A run of another shape - more ranks, other files - has a history of its own, so placing begins anew there; after
+// kAlone placed runs without one by default, the next goes by Lustre's default once, to have something to compare with.
 //
 // What counts: the newest kOfEach runs of each way, among the newest kLike of the shape, not older than kOldest before the newest
 // run. So what was once fast or slow is forgotten, and is compared anew.
 //
-//   placed      at least kMost of the files that its plan had layouts for were created as planned (a pattern has one for each
-//   file that it
-//               was predicted for), and at least as many as were created without being predicted. So a program of which some
+//   placed      at least kMost of the files that its plan had layouts for (a pattern: as many as it was predicted to be) were
+//               created as planned, and at least as many as were created without being predicted. So a program of which some
 //               files are never predicted is compared as it is placed. Which files these were is not stored, so files are
-//               counted, not bytes. Where the rows of the plan are gone: of these rows, or, if there were patterns among them or
-//               the plan itself is gone, of the files of its phases.
+//               counted, not bytes. Where the rows of the plan are gone: of these rows, or, if there were patterns among them
+//               or the plan itself is gone, of the files of its phases.
 //   by default  none was placed, and kClearly of the bytes of its write phases went into files that it created: others keep the
 //               OSTs they have, which may be those of a plan. Where its files are not kept any more, it counts if no placed run
 //               is known before it.
@@ -49,6 +50,7 @@
 namespace iez::runs {
 
 inline constexpr std::size_t kRetry = 10;      // runs by default before a plan is tried again
+inline constexpr std::size_t kChanged = 3;     // likewise, after something changed
 inline constexpr std::size_t kAlone = 2;       // placed runs after which one goes by default, if none has
 inline constexpr std::size_t kOfEach = 10;     // runs of each way, the newest
 inline constexpr std::size_t kLike = 40;       // runs of one shape, the newest
@@ -79,7 +81,12 @@ struct RunFacts {
   std::optional<double> created;            // share of the bytes of its write phases in files that it created
   std::optional<std::uint64_t> plan_files;  // that the plan it ran with had layouts for
 };
-using FactsOf = std::function<RunFacts(const store::Run& run)>;
+struct FactsOf {
+  std::function<RunFacts(const store::Run& run)> run;
+  // Whether other OSTs of the file systems that a run wrote to were under suspicion then than when it began, or when it had
+  // ended.
+  std::function<bool(const store::Run& run, std::int64_t then_ns)> changed;
+};
 
 // Reads what it is asked for. The store must outlive it.
 FactsOf stored_facts(store::Store& store);

@@ -86,7 +86,9 @@ TEST(GuardHistory, RunsOfNeitherWayDoNotCount) {
 
   std::vector<store::Run> newest_first{run(false, 1), run(true, 9), run(false, 1)};
   newest_first[0].key = "over";
-  const FactsOf facts = [](const store::Run& one) { return RunFacts{.created = one.key == "over" ? 0.1 : 1, .plan_files = {}}; };
+  const FactsOf facts{
+      .run = [](const store::Run& one) { return RunFacts{.created = one.key == "over" ? 0.1 : 1, .plan_files = {}}; },
+      .changed = {}};
   const GuardAnswer answer = judge_history(newest_first, shape_of(newest_first[0]), facts);
   EXPECT_EQ(answer.gain.by_default, 1U);
   EXPECT_EQ(ways_of(newest_first, 9, facts), (std::vector{Way::written_over, Way::placed, Way::by_default}));
@@ -99,8 +101,9 @@ TEST(GuardHistory, PlacedIsMostOfWhatThePlanHad) {
   store::Run one = run(true, 1);
   one.planned = 10;
   const auto way = [&one](std::uint64_t plan_files) {
-    return ways_of(std::span(&one, 1), 1, [=](const store::Run&) { return RunFacts{.created = {}, .plan_files = plan_files}; })
-        .front();
+    const FactsOf facts{.run = [=](const store::Run&) { return RunFacts{.created = {}, .plan_files = plan_files}; },
+                        .changed = {}};
+    return ways_of(std::span(&one, 1), 1, facts).front();
   };
   EXPECT_EQ(way(11), Way::placed);
   EXPECT_EQ(way(20), Way::placed);
@@ -113,7 +116,7 @@ TEST(GuardHistory, PlacedIsMostOfWhatThePlanHad) {
 
 // Of 20 files, 5 have names that nobody can predict: such runs are compared, too.
 TEST(GuardHistory, SomeFilesAreNeverPredicted) {
-  const FactsOf facts = [](const store::Run&) { return RunFacts{.created = 1, .plan_files = 15}; };
+  const FactsOf facts{.run = [](const store::Run&) { return RunFacts{.created = 1, .plan_files = 15}; }, .changed = {}};
   std::vector<store::Run> newest_first{run(true, 3), run(true, 3), run(false, 1)};
   for (store::Run& one : newest_first) {
     for (store::RunPhase& phase : one.phases) phase.files = 10;
@@ -176,7 +179,7 @@ TEST(GuardHistory, OnlyTheNewestCount) {
 
 // ---- One by default, to compare with ----
 
-const FactsOf kAllCreated = [](const store::Run&) { return RunFacts{.created = 1, .plan_files = {}}; };
+const FactsOf kAllCreated{.run = [](const store::Run&) { return RunFacts{.created = 1, .plan_files = {}}; }, .changed = {}};
 
 GuardAnswer judge_ranks(std::vector<store::Run> oldest_first, std::uint32_t ranks, const FactsOf& facts = kAllCreated) {
   std::ranges::reverse(oldest_first);
@@ -199,7 +202,7 @@ TEST(GuardHistory, WhatCannotBeComparedIsNotTriedAgain) {
   EXPECT_EQ(judge({run(true, 0.05), run(true, 0.05), run(true, 0.05)}).too_short, 3U);
   // The one by default was too short, or wrote over files.
   EXPECT_FALSE(judge({run(true, 1), run(true, 1), run(false, 0.05), run(true, 1), run(true, 1)}).by_default_once);
-  const FactsOf over = [](const store::Run&) { return RunFacts{.created = 0, .plan_files = {}}; };
+  const FactsOf over{.run = [](const store::Run&) { return RunFacts{.created = 0, .plan_files = {}}; }, .changed = {}};
   EXPECT_FALSE(judge_ranks({run(true, 1), run(true, 1), run(false, 1), run(true, 1), run(true, 1)}, 4, over).by_default_once);
 }
 
@@ -314,6 +317,66 @@ TEST(GuardHistory, APlanIsTriedAgainAfterAPause) {
   history.push_back(run(true, 0.5));
   EXPECT_FALSE(judge(history).step_back);
   EXPECT_EQ(judge(history).gain.gain, planning::Gain::faster);  // what was slow before the pause is forgotten
+}
+
+// Sooner after something changed; then the runs placed before do not count either, nor do they as more are placed.
+TEST(GuardHistory, APlanIsTriedAgainAfterAChange) {
+  FactsOf facts = kAllCreated;
+  facts.changed = [](const store::Run& run, std::int64_t then_ns) { return run.started_ns < 5 && then_ns >= 5; };
+  std::vector<store::Run> history{run(false, 1), run(true, 2)};
+  const auto add = [&](bool placed, double seconds) {
+    history.push_back(run(placed, seconds));
+    history.back().started_ns = history.back().ended_ns = static_cast<std::int64_t>(history.size());
+  };
+  EXPECT_EQ(judge_ranks(history, 4, facts).tries_in, kRetry);
+  add(false, 1);
+  add(false, 1);
+  EXPECT_EQ(judge_ranks(history, 4, facts).tries_in, kRetry - 2);
+  add(false, 1);  // the fifth
+  EXPECT_FALSE(judge_ranks(history, 4, facts).step_back);
+  EXPECT_TRUE(judge_ranks(history, 4).step_back);
+  for (std::size_t placed = 1; placed <= 2; ++placed) {
+    add(true, 0.5);
+    EXPECT_EQ(judge_ranks(history, 4, facts).gain.gain, planning::Gain::faster);
+    EXPECT_EQ(judge_ranks(history, 4, facts).gain.placed, placed);
+    EXPECT_EQ(judge_ranks(history, 4, facts).gain.by_default, 4U);
+  }
+  std::vector<store::Run> slow(history.begin(), history.begin() + 5);
+  slow.push_back(run(true, 2));
+  slow.back().started_ns = slow.back().ended_ns = 6;
+  EXPECT_EQ(judge_ranks(slow, 4, facts).tries_in, kRetry);
+}
+
+// What changes is which OSTs runs saw to be slow, on the file systems that a run wrote to.
+TEST(GuardHistory, OtherSuspectsAreAChange) {
+  const store::TemporaryFolder folder;
+  SystemClock clock;
+  const auto store = store::Store::open("sqlite:" + folder.file("iez.db"), clock).value();
+  const store::Id application = store->ensure_application("ann", "ior", "").value().id;
+  const auto ran = [&](std::int64_t second, double speed) {
+    store::Run one = run(true, 1);
+    one.application = application;
+    one.started_ns = second * 1'000'000'000;
+    one.ended_ns = one.started_ns + 500'000'000;
+    one.targets = {{.file_system = "scratch", .targets = {{.ost = OstIndex{4}, .speed = speed}}}};
+    EXPECT_TRUE(store->record_run(one, {}, {}));
+    return one;
+  };
+  const std::int64_t base = kDay / 1'000'000'000 * 20'000;
+  const FactsOf facts = stored_facts(*store);
+  const store::Run before = ran(base, 1);
+  const store::Run slow = ran(base + 10, 0.1);
+  const store::Run still = ran(base + 20, 0.1);
+  EXPECT_FALSE(facts.changed(before, before.ended_ns));
+  EXPECT_TRUE(facts.changed(before, slow.ended_ns));
+  EXPECT_TRUE(facts.changed(slow, slow.ended_ns));  // it is known now
+  EXPECT_FALSE(facts.changed(still, still.ended_ns));
+  const store::Run mended = ran(base + 30, 1);
+  EXPECT_TRUE(facts.changed(still, mended.ended_ns));
+  EXPECT_TRUE(facts.changed(slow, mended.ended_ns));
+  store::Run elsewhere = still;
+  elsewhere.targets.front().file_system = "home";
+  EXPECT_FALSE(facts.changed(elsewhere, mended.ended_ns));
 }
 
 TEST(GuardHistory, PhasesAreComparedByPosition) {
