@@ -66,7 +66,22 @@ Result<store::Application> application_named(store::Store& store, const std::str
   return fail(Errc::not_found, std::move(message));
 }
 
+// 0: not known.
+ordered_json count_or_null(std::uint32_t count) { return count == 0 ? ordered_json(nullptr) : ordered_json(count); }
+
 std::string short_text(const std::string& text) { return text.size() <= 60 ? text : text.substr(0, 57) + "..."; }
+
+ordered_json run_phases_json(const store::Run& run) {
+  ordered_json list = ordered_json::array();
+  for (const store::RunPhase& phase : run.phases) {
+    list.push_back({{"kind", phase.reads ? "read" : "write"},
+                    {"seconds", phase.seconds},
+                    {"bytes", phase.bytes.count},
+                    {"files", phase.files},
+                    {"osts", count_or_null(phase.osts)}});
+  }
+  return list;
+}
 
 ordered_json run_json(const store::Run& run, runs::Way way) {
   return {{"key", run.key},
@@ -91,7 +106,8 @@ ordered_json run_json(const store::Run& run, runs::Way way) {
           {"accuracy_by_weight", or_null(run.by_weight)},
           {"foretold", run.foretold},
           {"met", run.met},
-          {"counts_as", runs::to_string(way)}};
+          {"counts_as", runs::to_string(way)},
+          {"phases", run_phases_json(run)}};
 }
 
 ordered_json gain_json(const planning::Comparison& gain) {
@@ -108,7 +124,7 @@ std::string gain_cells(const planning::Comparison& gain) {
 // Runs by default against placed ones, of the shape that the next run is predicted to have: as it will be judged.
 struct GainHistory {
   runs::GuardAnswer whole;
-  std::vector<planning::Comparison> phases;
+  runs::PhaseGains phases;
   bool always = false;  // it is placed whatever comes of this
 };
 
@@ -130,13 +146,27 @@ Result<GainHistory> gain_history(store::Store& store, std::span<const store::Run
                      .always = settings.place.always};
 }
 
+ordered_json phases_json(std::span<const runs::PhaseGain> phases) {
+  ordered_json list = ordered_json::array();
+  for (const runs::PhaseGain& one : phases) {
+    list.push_back(gain_json(one.gain));
+    list.back()["osts_by_default"] = count_or_null(one.osts_by_default);
+    list.back()["osts_placed"] = count_or_null(one.osts_placed);
+  }
+  return list;
+}
+
 ordered_json history_json(const GainHistory& history) {
-  ordered_json phases = ordered_json::array();
-  for (const planning::Comparison& one : history.phases) phases.push_back(gain_json(one));
-  return {{"whole", gain_json(history.whole.gain)},           {"write", gain_json(history.whole.writes)},
-          {"read", gain_json(history.whole.reads)},           {"write_phases", std::move(phases)},
-          {"stepped_back", history.whole.step_back},          {"tries_in", history.whole.tries_in},
-          {"by_default_once", history.whole.by_default_once}, {"too_short", history.whole.too_short}};
+  return {{"whole", gain_json(history.whole.gain)},
+          {"write", gain_json(history.whole.writes)},
+          {"read", gain_json(history.whole.reads)},
+          {"together", gain_json(history.whole.together)},
+          {"write_phases", phases_json(history.phases.writes)},
+          {"read_phases", phases_json(history.phases.reads)},
+          {"stepped_back", history.whole.step_back},
+          {"tries_in", history.whole.tries_in},
+          {"by_default_once", history.whole.by_default_once},
+          {"too_short", history.whole.too_short}};
 }
 
 // Why there is nothing to compare; empty: nothing was placed.
@@ -156,6 +186,24 @@ std::string nothing_compared_text(const runs::GuardAnswer& whole) {
   return out;
 }
 
+// A line for each, if there are several.
+std::string phases_text(std::string_view kind, std::span<const runs::PhaseGain> phases) {
+  std::string out;
+  for (std::size_t i = 0; i < phases.size() && phases.size() > 1; ++i) {
+    if (i == kShownPhases) {
+      out += fmt::format("  ... and {} more phases; --json shows all\n", phases.size() - i);
+      break;
+    }
+    const runs::PhaseGain& one = phases[i];
+    out += fmt::format("  {:<15}{}", fmt::format("{} phase {}", kind, i + 1), gain_cells(one.gain));
+    if (one.osts_by_default > 0 && one.osts_placed > 0) {
+      out += fmt::format("; on {} and {} OSTs", one.osts_by_default, one.osts_placed);
+    }
+    out += '\n';
+  }
+  return out;
+}
+
 std::string history_text(const GainHistory& history) {
   const runs::GuardAnswer& whole = history.whole;
   std::string out;
@@ -163,19 +211,13 @@ std::string history_text(const GainHistory& history) {
     out = nothing_compared_text(whole);
   } else {
     out = "placed against Lustre's default, rates with 90 % confidence, runs like the next one:\n";
-    out += fmt::format("  whole run      {}\n", gain_cells(whole.gain));
+    if (whole.writes.gain != planning::Gain::unknown) out += fmt::format("  writing        {}\n", gain_cells(whole.writes));
     if (whole.reads.gain != planning::Gain::unknown) {
-      out += fmt::format("  writing        {}\n", gain_cells(whole.writes));
       out += fmt::format("  reading        {}\n", gain_cells(whole.reads));
+      out += fmt::format("  both together  {}\n", gain_cells(whole.together));
     }
   }
-  for (std::size_t i = 0; i < history.phases.size() && history.phases.size() > 1; ++i) {
-    if (i == kShownPhases) {
-      out += fmt::format("  ... and {} more phases; --json shows all\n", history.phases.size() - i);
-      break;
-    }
-    out += fmt::format("  write phase {:<3}{}\n", i + 1, gain_cells(history.phases[i]));
-  }
+  out += phases_text("write", history.phases.writes) + phases_text("read", history.phases.reads);
   if (history.always) return out + (out.empty() ? "" : "  place.when is \"always\": placed in any case\n");
   if (whole.step_back) {
     out += fmt::format("  stepped back: not placed; a plan is tried again after {} more runs\n", whole.tries_in);

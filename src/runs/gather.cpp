@@ -9,6 +9,7 @@
 #include <iterator>
 #include <limits>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <system_error>
 #include <tuple>
@@ -151,6 +152,19 @@ struct Taken {
 
 }  // namespace
 
+void count_osts(Gathered& gathered) {
+  std::vector<std::set<OstIndex>> osts(gathered.phases.size());
+  std::vector<bool> known(gathered.phases.size(), true);
+  for (const GatheredWrite& write : gathered.writes) {
+    const auto phase = static_cast<std::size_t>(gathered.files[write.row].phase);
+    if (write.osts.empty()) known[phase] = false;
+    osts[phase].insert(write.osts.begin(), write.osts.end());
+  }
+  for (std::size_t i = 0; i < osts.size(); ++i) {
+    if (known[i]) gathered.phases[i].osts = static_cast<std::uint32_t>(osts[i].size());
+  }
+}
+
 Result<Gathered> gather(const std::string& trace_folder, std::span<const std::string> folders, Bytes least_file) {
   Gathered out;
   std::vector<Taken> taken;
@@ -214,6 +228,7 @@ Result<Gathered> gather(const std::string& trace_folder, std::span<const std::st
     out.writes.push_back({.row = part.row, .time = part.time, .osts = {}, .only_calls = part.only_calls});
   }
   add_layouts(out);
+  count_osts(out);
   return out;
 }
 

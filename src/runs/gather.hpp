@@ -43,4 +43,8 @@ struct Gathered {
 [[nodiscard]] Result<Gathered> gather(const std::string& trace_folder, std::span<const std::string> folders,
                                       Bytes least_file = planning::kLeastFile);
 
+// On how many OSTs the files of each write phase lie, where that is known of all of them. Pure. OSTs with the same number on two
+// file systems are taken for one.
+void count_osts(Gathered& gathered);
+
 }  // namespace iez::runs

@@ -183,6 +183,21 @@ TEST_F(GatherTest, WritesOfPhasesKeepTheirTimes) {
   }
 }
 
+TEST(CountOsts, OfPhasesWhoseFilesAreAllKnown) {
+  Gathered got;
+  got.phases = {{.files = 2}, {.files = 2}, {.reads = true}};
+  for (const std::int32_t phase : {0, 0, 1, 1}) {
+    got.writes.push_back({.row = static_cast<std::uint32_t>(got.files.size()), .osts = {OstIndex{3}, OstIndex{4}}});
+    got.files.push_back({.phase = phase});
+  }
+  got.writes[1].osts = {OstIndex{4}, OstIndex{7}};
+  got.writes[3].osts.clear();
+  count_osts(got);
+  EXPECT_EQ(got.phases[0].osts, 3U);
+  EXPECT_EQ(got.phases[1].osts, 0U);
+  EXPECT_EQ(got.phases[2].osts, 0U);
+}
+
 TEST_F(GatherTest, OwnLayoutsAreTold) {
   trace::TracedFile own = written("/s/own", 1, 2);
   own.own_layout = true;

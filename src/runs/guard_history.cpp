@@ -1,15 +1,19 @@
 #include "runs/guard_history.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "runs/target_history.hpp"
 
 namespace iez::runs {
 
 namespace {
 
 constexpr int kSucceeded = 0;
-constexpr double kMost = 9e18;  // bytes
+constexpr double kMostBytes = 9e18;
 
 Bytes times(Bytes bytes, std::uint64_t count) {
   std::uint64_t product = 0;
@@ -42,30 +46,31 @@ Moved moved_by(const store::Run& run, Kind kind) {
   return moved;
 }
 
-double rate_of(const store::Run& run, Kind kind) { return moved_by(run, kind).rate(); }
+double rate_of(const store::Run& run, Kind kind) {
+  const Moved moved = moved_by(run, kind);
+  return moved.seconds < kTooShort ? 0 : moved.rate();
+}
 
-double rate_of_write_phase(const store::Run& run, std::size_t number) {
+// By position among those of its kind; nullptr: it has fewer.
+const store::RunPhase* phase_of(const store::Run& run, Kind kind, std::size_t number) {
   for (const store::RunPhase& phase : run.phases) {
-    if (phase.reads) continue;
-    if (number-- > 0) continue;
-    Moved moved;
-    add(moved, phase);
-    return moved.rate();
+    if (phase.reads == (kind == Kind::reads) && number-- == 0) return &phase;
   }
-  return 0;
+  return nullptr;
 }
 
 // `placed_before`: by runs before it, as far as known.
 Way way_of(const store::Run& run, bool placed_before, const FactsOf& facts_of) {
   if (run.exit_status != kSucceeded) return Way::failed;
   if (moved_by(run, Kind::both).seconds < kTooShort) return Way::too_short;
-  const RunFacts facts = facts_of ? facts_of(run) : RunFacts{};
+  const RunFacts facts = facts_of.run ? facts_of.run(run) : RunFacts{};
   if (none_placed(run)) {
     if (facts.created) return *facts.created >= kClearly ? Way::by_default : Way::written_over;
     return placed_before ? Way::not_known : Way::by_default;
   }
-  const std::uint64_t files = facts.plan_rows ? *facts.plan_rows + run.unplanned : shape_of(run).files;
-  return static_cast<double>(run.planned) >= kClearly * static_cast<double>(files) ? Way::placed : Way::partly_placed;
+  const std::uint64_t files = facts.plan_files.value_or(shape_of(run).files);
+  const bool most = static_cast<double>(run.planned) >= kMost * static_cast<double>(files) && run.planned >= run.unplanned;
+  return most ? Way::placed : Way::partly_placed;
 }
 
 bool same_ranks(std::uint32_t a, std::uint32_t b) { return a == 0 || b == 0 || a == b; }
@@ -89,20 +94,41 @@ bool often_by_default(std::span<const store::Run> newest_first, std::uint32_t ra
   return by_default >= kRetry / 5;
 }
 
-// Runs that are compared: of one shape, ended well, and not placed before the last long pause.
+struct Counted {
+  const store::Run* run = nullptr;
+  bool reads = false;  // what it read lies as what it wrote
+};
+
+// Runs that are compared: of one shape, ended well, and not placed before the last pause that was long enough.
 struct Compared {
-  std::vector<const store::Run*> by_default;  // newest first
-  std::vector<const store::Run*> placed;
+  std::vector<Counted> by_default;  // newest first
+  std::vector<Counted> placed;
   std::size_t since_placed = 0;  // runs that placed nothing after the newest placed one
   std::size_t too_short = 0;
   bool tried = false;  // a run after a placed one placed nothing, and still does not count as by default
 };
+
+// The newest run that wrote before this one wrote what it reads. Where none is known, Lustre placed that.
+bool reads_own_way(std::span<const store::Run> newest_first, std::size_t number) {
+  const store::Run& run = newest_first[number];
+  if (moved_by(run, Kind::reads).seconds < kTooShort) return false;
+  const auto older = newest_first.subspan(number + 1);
+  const auto wrote = std::ranges::find_if(older, [](const store::Run& one) { return one.written.count > 0; });
+  return none_placed(run) == (wrote == older.end() || none_placed(*wrote));
+}
+
+// Runs by default after a placed one, if it was slow, until the next is placed.
+std::size_t pause_after(const store::Run& placed, std::int64_t then_ns, const FactsOf& facts_of) {
+  return facts_of.changed && facts_of.changed(placed, then_ns) ? kChanged : kRetry;
+}
 
 Compared runs_of(std::span<const store::Run> newest_first, const RunShape& shape, const FactsOf& facts_of) {
   Compared out;
   if (newest_first.empty()) return out;
   const std::int64_t oldest = newest_first.front().started_ns - kOldest;
   const std::size_t placed_from = after_first_placed(newest_first);
+  const store::Run* placed = nullptr;  // the last one that was met
+  bool forgotten = false;              // those before it
   std::size_t pause = 0;
   std::size_t like = 0;
   bool in_vain = false;
@@ -117,17 +143,34 @@ Compared runs_of(std::span<const store::Run> newest_first, const RunShape& shape
     if (way == Way::too_short) ++out.too_short;
     if (way == Way::placed) {
       out.tried = out.tried || in_vain;
-      if (!out.placed.empty() && pause >= kRetry) continue;
-      if (out.placed.size() < kOfEach) out.placed.push_back(&run);
+      forgotten =
+          forgotten || (placed != nullptr && pause >= kChanged && pause >= pause_after(run, placed->started_ns, facts_of));
+      if (forgotten) continue;
+      if (out.placed.size() < kOfEach) out.placed.push_back({&run, reads_own_way(newest_first, i)});
+      placed = &run;
       pause = 0;
     } else if (none_placed(run)) {
       in_vain = in_vain || way == Way::written_over || way == Way::too_short;
       if (way == Way::too_short) continue;
       ++pause;
       if (out.placed.empty()) ++out.since_placed;
-      if (way == Way::by_default && out.by_default.size() < kOfEach) out.by_default.push_back(&run);
+      if (way == Way::by_default && out.by_default.size() < kOfEach) {
+        out.by_default.push_back({&run, reads_own_way(newest_first, i)});
+      }
     }
   }
+  return out;
+}
+
+// Of them, those whose reads are compared.
+Compared readers_of(const Compared& runs) {
+  Compared out;
+  const auto newest = std::ranges::find(runs.placed, true, &Counted::reads);
+  if (newest == runs.placed.end()) return out;
+  const double bytes = moved_by(*newest->run, Kind::reads).bytes;
+  const auto alike = [bytes](const Counted& one) { return one.reads && near(moved_by(*one.run, Kind::reads).bytes, bytes); };
+  std::ranges::copy_if(runs.by_default, std::back_inserter(out.by_default), alike);
+  std::ranges::copy_if(runs.placed, std::back_inserter(out.placed), alike);
   return out;
 }
 
@@ -135,9 +178,51 @@ template <typename Rate>
 planning::Comparison compare(const Compared& runs, const Rate& rate) {
   std::vector<double> by_default;
   std::vector<double> placed;
-  for (const store::Run* run : runs.by_default) by_default.push_back(rate(*run));
-  for (const store::Run* run : runs.placed) placed.push_back(rate(*run));
+  for (const Counted& one : runs.by_default) by_default.push_back(rate(*one.run));
+  for (const Counted& one : runs.placed) placed.push_back(rate(*one.run));
   return planning::compare_rates(by_default, placed);
+}
+
+planning::Comparison compare(const Compared& runs, Kind kind) {
+  return compare(runs, [kind](const store::Run& run) { return rate_of(run, kind); });
+}
+
+std::uint32_t newest_osts(std::span<const Counted> newest_first, Kind kind, std::size_t number) {
+  if (newest_first.empty()) return 0;
+  const store::RunPhase* const phase = phase_of(*newest_first.front().run, kind, number);
+  return phase == nullptr ? 0 : phase->osts;
+}
+
+std::vector<PhaseGain> phase_gains(const Compared& runs, Kind kind) {
+  std::vector<PhaseGain> out;
+  for (std::size_t number = 0; number < store::kMaxPhases; ++number) {
+    const auto rate = [&](const store::Run& run) {
+      const store::RunPhase* const phase = phase_of(run, kind, number);
+      if (phase == nullptr) return 0.0;
+      Moved moved;
+      add(moved, *phase);
+      return moved.rate();
+    };
+    const planning::Comparison gain = compare(runs, rate);
+    if (gain.gain == planning::Gain::unknown) break;
+    out.push_back({.gain = gain,
+                   .osts_by_default = newest_osts(runs.by_default, kind, number),
+                   .osts_placed = newest_osts(runs.placed, kind, number)});
+  }
+  return out;
+}
+
+bool is_clear(const planning::Comparison& gain) {
+  return gain.gain == planning::Gain::slower || gain.gain == planning::Gain::faster;
+}
+
+// That a plan had layouts for; none: not known any more.
+std::optional<std::uint64_t> files_of(const store::Allocation& plan, const store::Run& run) {
+  std::uint64_t files = 0;
+  for (const store::AllocationRow& row : plan.rows) files += row.layouts.size();
+  if (files > 0) return files;
+  if (run.planned > plan.row_count) return std::nullopt;  // some were patterns
+  return plan.row_count;
 }
 
 std::string runs_text(const planning::Comparison& gain) {
@@ -174,7 +259,7 @@ RunShape shape_of(const store::Prediction& prediction, Bytes least_file, std::sp
   const Bytes written = shape_of(*learnt).bytes;
   if (held.count == 0 || written <= held) return shape;
   const double over = static_cast<double>(written.count) / static_cast<double>(held.count);
-  shape.bytes = Bytes{static_cast<std::uint64_t>(std::min(static_cast<double>(shape.bytes.count) * over, kMost))};
+  shape.bytes = Bytes{static_cast<std::uint64_t>(std::min(static_cast<double>(shape.bytes.count) * over, kMostBytes))};
   return shape;
 }
 
@@ -185,10 +270,10 @@ bool alike(const RunShape& a, const RunShape& b) {
 }
 
 FactsOf stored_facts(store::Store& store) {
-  return [&store](const store::Run& run) {
+  const auto facts_of = [&store](const store::Run& run) {
     RunFacts facts;
     if (!none_placed(run)) {
-      if (const auto plan = store.find_allocation(run.plan); plan && *plan) facts.plan_rows = (*plan)->row_count;
+      if (const auto plan = store.find_allocation(run.plan); plan && *plan) facts.plan_files = files_of(**plan, run);
       return facts;
     }
     if (run.files_kept == 0) return facts;
@@ -204,6 +289,16 @@ FactsOf stored_facts(store::Store& store) {
     if (all > 0) facts.created = created / all;
     return facts;
   };
+  const auto changed = [&store](const store::Run& run, std::int64_t then_ns) {
+    for (const store::RunTargets& one : run.targets) {
+      const auto then = suspects_at(store, one.file_system, then_ns);
+      const auto began = suspects_at(store, one.file_system, run.started_ns);
+      const auto ended = suspects_at(store, one.file_system, run.ended_ns);
+      if (then && began && ended && (*then != *began || *then != *ended)) return true;
+    }
+    return false;
+  };
+  return {.run = facts_of, .changed = changed};
 }
 
 std::string_view to_string(Way way) {
@@ -239,12 +334,15 @@ GuardAnswer judge_history(std::span<const store::Run> newest_first, const RunSha
   newest_first = newest_first.first(std::min(newest_first.size(), kLookedAt));
   const Compared runs = runs_of(newest_first, shape, facts_of);
   GuardAnswer out;
-  out.gain = compare(runs, [](const store::Run& run) { return rate_of(run, Kind::both); });
-  out.writes = compare(runs, [](const store::Run& run) { return rate_of(run, Kind::writes); });
-  out.reads = compare(runs, [](const store::Run& run) { return rate_of(run, Kind::reads); });
-  if (out.gain.gain == planning::Gain::slower && runs.since_placed < kRetry) {
-    out.step_back = true;
-    out.tries_in = kRetry - runs.since_placed;
+  const Compared readers = readers_of(runs);
+  out.writes = compare(runs, Kind::writes);
+  out.reads = compare(readers, Kind::reads);
+  out.together = compare(readers, Kind::both);
+  out.gain = is_clear(out.together) ? out.together : out.writes;
+  if (out.gain.gain == planning::Gain::slower) {
+    const std::size_t pause = pause_after(*runs.placed.front().run, newest_first.front().ended_ns, facts_of);
+    out.tries_in = pause - std::min(pause, runs.since_placed);
+    out.step_back = out.tries_in > 0;
   }
   out.too_short = runs.too_short;
   out.by_default_once =
@@ -252,19 +350,10 @@ GuardAnswer judge_history(std::span<const store::Run> newest_first, const RunSha
   return out;
 }
 
-std::vector<planning::Comparison> compare_phases(std::span<const store::Run> newest_first, const RunShape& shape,
-                                                 const FactsOf& facts_of) {
+PhaseGains compare_phases(std::span<const store::Run> newest_first, const RunShape& shape, const FactsOf& facts_of) {
   newest_first = newest_first.first(std::min(newest_first.size(), kLookedAt));
   const Compared runs = runs_of(newest_first, shape, facts_of);
-  std::vector<planning::Comparison> out;
-  for (std::size_t number = 0; number < store::kMaxPhases; ++number) {
-    out.push_back(compare(runs, [number](const store::Run& run) { return rate_of_write_phase(run, number); }));
-    if (out.back().gain == planning::Gain::unknown) {
-      out.pop_back();
-      break;
-    }
-  }
-  return out;
+  return {.writes = phase_gains(runs, Kind::writes), .reads = phase_gains(readers_of(runs), Kind::reads)};
 }
 
 std::string gain_text(const GuardAnswer& answer) {
@@ -282,10 +371,10 @@ std::string gain_text(const GuardAnswer& answer) {
     }
     return std::string();
   };
-  const std::string writes = part("write", answer.writes);
-  const std::string reads = part("read", answer.reads);
-  if (writes.empty() || reads.empty()) return writes + reads;
-  return writes + ", " + reads;
+  std::vector<std::string> parts{part("write", answer.writes), part("read", answer.reads)};
+  if (is_clear(answer.together) && answer.together.gain != answer.writes.gain) parts.push_back(part("both", answer.together));
+  std::erase(parts, "");
+  return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 }  // namespace iez::runs

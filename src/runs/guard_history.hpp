@@ -1,17 +1,31 @@
 // Are placed runs of an application faster than those by default? What its history says, and whether it is placed again.
 //
 // Runs are compared by the rate of their phases (planning/guard.hpp), and only runs of one shape: as many ranks, about as many
-// files and bytes in write phases. When the placed ones are slower beyond noise, iez steps back: the next kRetry runs go by
-// Lustre's default, and then one is placed again, since file systems change. That one counts by itself: runs placed before the
-// long pause are forgotten. A run of another shape - more ranks, other files - has a history of its own, so placing begins anew
-// there; after kAlone placed runs without one by default, the next goes by Lustre's default once, to have something to compare
-// with.
+// files and bytes in write phases. Writes and reads are compared apart:
+//
+//   writes    of all these runs
+//   reads     of those that read about as much as the newest placed one that read, for at least kTooShort. What a run reads, the
+//             run before it wrote, so it counts only where that one was placed, too, or by default, too.
+//   together  the sum of both, of the runs whose reads count: what a user waits for
+//
+// Together decides where it is clearly slower or faster; else writes do. So slow reads are no fault of the plan where there are
+// none by default to compare with, fast ones hide no slower writes, and writes may be slower where reads gain more.
+//
+// When the placed ones are slower beyond noise, iez steps back: the next kRetry runs go by Lustre's default, and then one is
+// placed again, since file systems change. Where iez knows that something changed, it is placed after kChanged runs: other OSTs
+// are under suspicion (planning/target_speeds.hpp) than when the last placed run began, so that the plan is another one, or than
+// when it had ended, so that what slowed it may be mended. That run counts by itself: those placed before the pause are
+// forgotten. A run of another shape - more ranks, other files - has a history of its own, so placing begins anew there; after
+// kAlone placed runs without one by default, the next goes by Lustre's default once, to have something to compare with.
 //
 // What counts: the newest kOfEach runs of each way, among the newest kLike of the shape, not older than kOldest before the newest
 // run. So what was once fast or slow is forgotten, and is compared anew.
 //
-//   placed      at least kClearly of the files of its plan, and of those that no plan had, were created as planned. Which files
-//               these were is not stored, so files are counted, not bytes. Where the plan is gone: of the files of its phases.
+//   placed      at least kMost of the files that its plan had layouts for (a pattern: as many as it was predicted to be) were
+//               created as planned, and at least as many as were created without being predicted. So a program of which some
+//               files are never predicted is compared as it is placed. Which files these were is not stored, so files are
+//               counted, not bytes. Where the rows of the plan are gone: of these rows, or, if there were patterns among them
+//               or the plan itself is gone, of the files of its phases.
 //   by default  none was placed, and kClearly of the bytes of its write phases went into files that it created: others keep the
 //               OSTs they have, which may be those of a plan. Where its files are not kept any more, it counts if no placed run
 //               is known before it.
@@ -36,14 +50,16 @@
 namespace iez::runs {
 
 inline constexpr std::size_t kRetry = 10;      // runs by default before a plan is tried again
+inline constexpr std::size_t kChanged = 3;     // likewise, after something changed
 inline constexpr std::size_t kAlone = 2;       // placed runs after which one goes by default, if none has
 inline constexpr std::size_t kOfEach = 10;     // runs of each way, the newest
 inline constexpr std::size_t kLike = 40;       // runs of one shape, the newest
 inline constexpr std::size_t kLookedAt = 200;  // runs of all shapes, the newest: so many are to be given, if there are
 inline constexpr std::int64_t kOldest = 30LL * 24 * 3600 * 1'000'000'000;
-inline constexpr double kTooShort = 0.1;    // seconds of phases: runs below are over before anything was to be waited for
+inline constexpr double kTooShort = 0.1;    // seconds of phases: what takes less is over before anything was to be waited for
 inline constexpr double kSameShape = 1.25;  // at most so many times the files, or bytes, of another run
 inline constexpr double kClearly = 0.9;
+inline constexpr double kMost = 0.5;
 
 struct RunShape {
   std::uint32_t ranks = 0;  // 0: not known, and like any
@@ -62,10 +78,15 @@ bool alike(const RunShape& a, const RunShape& b);
 
 // What the store tells of a run beside the run itself; nothing: it is not known.
 struct RunFacts {
-  std::optional<double> created;           // share of the bytes of its write phases in files that it created
-  std::optional<std::uint64_t> plan_rows;  // of the plan it ran with
+  std::optional<double> created;            // share of the bytes of its write phases in files that it created
+  std::optional<std::uint64_t> plan_files;  // that the plan it ran with had layouts for
 };
-using FactsOf = std::function<RunFacts(const store::Run& run)>;
+struct FactsOf {
+  std::function<RunFacts(const store::Run& run)> run;
+  // Whether other OSTs of the file systems that a run wrote to were under suspicion then than when it began, or when it had
+  // ended.
+  std::function<bool(const store::Run& run, std::int64_t then_ns)> changed;
+};
 
 // Reads what it is asked for. The store must outlive it.
 FactsOf stored_facts(store::Store& store);
@@ -78,9 +99,10 @@ std::string_view to_string(Way way);
 std::vector<Way> ways_of(std::span<const store::Run> newest_first, std::size_t most, const FactsOf& facts_of = {});
 
 struct GuardAnswer {
-  planning::Comparison gain;  // of writing and reading together: what is judged
+  planning::Comparison gain;  // what is judged: together, or writes
   planning::Comparison writes;
   planning::Comparison reads;
+  planning::Comparison together;
   bool step_back = false;        // the next run of this shape is not placed
   std::size_t tries_in = 0;      // so many runs by default until a plan is tried again
   bool by_default_once = false;  // the next run of this shape is not placed, to have something to compare with
@@ -90,12 +112,20 @@ struct GuardAnswer {
 // Newest first. Runs that failed, that are too short, or whose phases are not known, are left out.
 GuardAnswer judge_history(std::span<const store::Run> newest_first, const RunShape& shape, const FactsOf& facts_of = {});
 
-// Of each write phase, by position: what `iez app show` prints.
-std::vector<planning::Comparison> compare_phases(std::span<const store::Run> newest_first, const RunShape& shape,
-                                                 const FactsOf& facts_of = {});
+// Of each phase, by position: what `iez app show` prints. Reads of those runs whose reads are compared.
+struct PhaseGain {
+  planning::Comparison gain;
+  std::uint32_t osts_by_default = 0;  // that its files lay on in the newest run; 0: not known
+  std::uint32_t osts_placed = 0;
+};
+struct PhaseGains {
+  std::vector<PhaseGain> writes;
+  std::vector<PhaseGain> reads;
+};
+PhaseGains compare_phases(std::span<const store::Run> newest_first, const RunShape& shape, const FactsOf& facts_of = {});
 
-// "write 1.90x the default's rate (3 runs each)"; "write as fast as by default (...)"; "write not clear yet (0.62x; ...)"; empty:
-// nothing to compare yet.
+// "write 1.90x the default's rate (3 runs each)"; "write as fast as by default (...)"; "write not clear yet (0.62x; ...)"; reads
+// behind it; and both together, where these decide otherwise than writes. Empty: nothing to compare yet.
 std::string gain_text(const GuardAnswer& answer);
 
 }  // namespace iez::runs

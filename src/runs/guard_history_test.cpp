@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/rng.hpp"
+#include "store/store_test_support.hpp"
 
 namespace iez::runs {
 namespace {
@@ -85,7 +86,9 @@ TEST(GuardHistory, RunsOfNeitherWayDoNotCount) {
 
   std::vector<store::Run> newest_first{run(false, 1), run(true, 9), run(false, 1)};
   newest_first[0].key = "over";
-  const FactsOf facts = [](const store::Run& one) { return RunFacts{.created = one.key == "over" ? 0.1 : 1, .plan_rows = {}}; };
+  const FactsOf facts{
+      .run = [](const store::Run& one) { return RunFacts{.created = one.key == "over" ? 0.1 : 1, .plan_files = {}}; },
+      .changed = {}};
   const GuardAnswer answer = judge_history(newest_first, shape_of(newest_first[0]), facts);
   EXPECT_EQ(answer.gain.by_default, 1U);
   EXPECT_EQ(ways_of(newest_first, 9, facts), (std::vector{Way::written_over, Way::placed, Way::by_default}));
@@ -93,18 +96,66 @@ TEST(GuardHistory, RunsOfNeitherWayDoNotCount) {
   EXPECT_EQ(ways_of(newest_first, 9), (std::vector{Way::not_known, Way::placed, Way::by_default}));
 }
 
-// Files that the plan leaves to Lustre do not make a run one of neither way; those that it should have had do.
+// Files that the plan leaves to Lustre do not make a run one of neither way; most of those that it should have had do.
 TEST(GuardHistory, PlacedIsMostOfWhatThePlanHad) {
   store::Run one = run(true, 1);
   one.planned = 10;
-  const auto way = [&one](std::uint64_t plan_rows) {
-    return ways_of(std::span(&one, 1), 1, [=](const store::Run&) { return RunFacts{.created = {}, .plan_rows = plan_rows}; })
-        .front();
+  const auto way = [&one](std::uint64_t plan_files) {
+    const FactsOf facts{.run = [=](const store::Run&) { return RunFacts{.created = {}, .plan_files = plan_files}; },
+                        .changed = {}};
+    return ways_of(std::span(&one, 1), 1, facts).front();
   };
   EXPECT_EQ(way(11), Way::placed);
-  EXPECT_EQ(way(15), Way::partly_placed);
-  one.unplanned = 15;
+  EXPECT_EQ(way(20), Way::placed);
+  EXPECT_EQ(way(21), Way::partly_placed);
+  one.unplanned = 10;
+  EXPECT_EQ(way(10), Way::placed);
+  one.unplanned = 11;
   EXPECT_EQ(way(10), Way::partly_placed);
+}
+
+// Of 20 files, 5 have names that nobody can predict: such runs are compared, too.
+TEST(GuardHistory, SomeFilesAreNeverPredicted) {
+  const FactsOf facts{.run = [](const store::Run&) { return RunFacts{.created = 1, .plan_files = 15}; }, .changed = {}};
+  std::vector<store::Run> newest_first{run(true, 3), run(true, 3), run(false, 1)};
+  for (store::Run& one : newest_first) {
+    for (store::RunPhase& phase : one.phases) phase.files = 10;
+    if (one.mode != store::RunMode::place) continue;
+    one.planned = 15;
+    one.unplanned = 5;
+  }
+  EXPECT_TRUE(judge_history(newest_first, shape_of(newest_first[0]), facts).step_back);
+}
+
+// A plan of one pattern for 100 files, by which some were placed.
+TEST(GuardHistory, APatternIsAsManyFilesAsItHasLayouts) {
+  const store::TemporaryFolder folder;
+  SystemClock clock;
+  const auto store = store::Store::open("sqlite:" + folder.file("iez.db"), clock, {.keep_plans = 1}).value();
+  const store::Id application = store->ensure_application("ann", "ior", "").value().id;
+  const auto plan = [&](const std::string& name, std::uint64_t files) {
+    store::Prediction prediction{.application = application, .made_ns = static_cast<std::int64_t>(files)};
+    prediction.rows = {{.name = "/s/{number:number}", .bytes = Bytes::mib(2), .open = true, .files = files}};
+    prediction.id = store->put_prediction(prediction).value();
+    store::Allocation allocation{.prediction = prediction.id, .plan = name, .made_ns = prediction.made_ns, .planner = "local"};
+    allocation.rows.push_back(
+        {.row = 0, .layouts = std::vector<store::StripeLayout>(files, {.stripe_size = Bytes::mib(1), .osts = {OstIndex{0}}})});
+    ASSERT_TRUE(store->put_allocation(allocation));
+  };
+  store::Run one = run(true, 1);
+  one.phases = {{.seconds = 1, .bytes = Bytes::mib(200), .files = 100}};
+  one.plan = "patterns";
+  const auto way = [&](std::uint64_t planned) {
+    one.planned = planned;
+    return ways_of(std::span(&one, 1), 1, stored_facts(*store)).front();
+  };
+  plan("patterns", 100);
+  EXPECT_EQ(way(2), Way::partly_placed);
+  EXPECT_EQ(way(60), Way::placed);
+  plan("newer", 101);  // the rows of the one before are dropped
+  ASSERT_TRUE(store->find_allocation("patterns").value()->rows.empty());
+  EXPECT_EQ(way(2), Way::partly_placed);
+  EXPECT_EQ(way(60), Way::placed);
 }
 
 TEST(GuardHistory, OldRunsAreForgotten) {
@@ -128,7 +179,7 @@ TEST(GuardHistory, OnlyTheNewestCount) {
 
 // ---- One by default, to compare with ----
 
-const FactsOf kAllCreated = [](const store::Run&) { return RunFacts{.created = 1, .plan_rows = {}}; };
+const FactsOf kAllCreated{.run = [](const store::Run&) { return RunFacts{.created = 1, .plan_files = {}}; }, .changed = {}};
 
 GuardAnswer judge_ranks(std::vector<store::Run> oldest_first, std::uint32_t ranks, const FactsOf& facts = kAllCreated) {
   std::ranges::reverse(oldest_first);
@@ -151,7 +202,7 @@ TEST(GuardHistory, WhatCannotBeComparedIsNotTriedAgain) {
   EXPECT_EQ(judge({run(true, 0.05), run(true, 0.05), run(true, 0.05)}).too_short, 3U);
   // The one by default was too short, or wrote over files.
   EXPECT_FALSE(judge({run(true, 1), run(true, 1), run(false, 0.05), run(true, 1), run(true, 1)}).by_default_once);
-  const FactsOf over = [](const store::Run&) { return RunFacts{.created = 0, .plan_rows = {}}; };
+  const FactsOf over{.run = [](const store::Run&) { return RunFacts{.created = 0, .plan_files = {}}; }, .changed = {}};
   EXPECT_FALSE(judge_ranks({run(true, 1), run(true, 1), run(false, 1), run(true, 1), run(true, 1)}, 4, over).by_default_once);
 }
 
@@ -175,6 +226,58 @@ TEST(GuardHistory, SizesThatGrowAreSeldomCompared) {
   }
   EXPECT_GE(by_default, 1U);
   EXPECT_LE(by_default, kRuns / 5);
+}
+
+// ---- Writes and reads ----
+
+// What a run took to write and to read again what the one before it wrote.
+store::Run reading(bool placed, double write, double read, Bytes bytes = Bytes::mib(200)) {
+  store::Run out = run(placed, write);
+  out.written = Bytes::mib(200);
+  out.phases.push_back({.reads = true, .seconds = read, .bytes = bytes, .files = 30});
+  return out;
+}
+
+store::Run writing(bool placed, double write) {
+  store::Run out = run(placed, write);
+  out.written = Bytes::mib(200);
+  return out;
+}
+
+TEST(GuardHistory, ReadsThatNoRunByDefaultHadSayNothing) {
+  // The first run has nothing to go on from; those after it do.
+  const GuardAnswer slow = judge({writing(false, 1), reading(true, 1, 5), reading(true, 1, 5)});
+  EXPECT_FALSE(slow.step_back);
+  EXPECT_EQ(gain_text(slow), "write as fast as by default (1.00x, 1 by default, 2 placed)");
+  const GuardAnswer fast = judge({writing(false, 1), reading(true, 2, 0.2), reading(true, 2, 0.2)});
+  EXPECT_TRUE(fast.step_back);
+  EXPECT_EQ(gain_text(fast), "write 0.50x the default's rate (1 by default, 2 placed)");
+  // As little as reads of another amount, or out of memory.
+  EXPECT_FALSE(judge({reading(false, 1, 1, Bytes::mib(100)), reading(true, 1, 5), reading(true, 1, 5)}).step_back);
+  EXPECT_FALSE(judge({reading(false, 1, 0.05), reading(true, 1, 5), reading(true, 1, 5)}).step_back);
+}
+
+TEST(GuardHistory, WhatIsWaitedForIsTheSumOfBoth) {
+  const GuardAnswer slow = judge({reading(false, 1, 1), reading(true, 1, 1), reading(true, 1, 4)});
+  EXPECT_TRUE(slow.step_back);
+  EXPECT_EQ(gain_text(slow),
+            "write as fast as by default (1.00x, 1 by default, 2 placed), read 0.25x the default's rate (1 run each), "
+            "both 0.40x the default's rate (1 run each)");
+  // Fast reads make up for slower writes, if they gain more.
+  EXPECT_TRUE(judge({reading(false, 1, 1), reading(true, 2, 1), reading(true, 2, 0.2)}).step_back);
+  EXPECT_FALSE(judge({reading(false, 1, 5), reading(true, 2, 5), reading(true, 2, 0.2)}).step_back);
+}
+
+// What the first placed run reads lies by default, and what the first run by default after placed ones reads lies as placed.
+TEST(GuardHistory, ReadsAreOfTheRunBefore) {
+  std::vector<store::Run> history{reading(false, 1, 1), reading(true, 1, 9)};
+  EXPECT_EQ(judge(history).reads.gain, planning::Gain::unknown);
+  EXPECT_FALSE(judge(history).step_back);
+  history.insert(history.end(), {reading(true, 1, 1), reading(false, 1, 9), reading(false, 1, 1)});
+  const planning::Comparison reads = judge_ranks(history, 4).reads;
+  EXPECT_EQ(reads.placed, 1U);
+  EXPECT_EQ(reads.by_default, 2U);
+  EXPECT_EQ(reads.gain, planning::Gain::alike);
 }
 
 // ---- Shapes ----
@@ -216,13 +319,93 @@ TEST(GuardHistory, APlanIsTriedAgainAfterAPause) {
   EXPECT_EQ(judge(history).gain.gain, planning::Gain::faster);  // what was slow before the pause is forgotten
 }
 
+// Sooner after something changed; then the runs placed before do not count either, nor do they as more are placed.
+TEST(GuardHistory, APlanIsTriedAgainAfterAChange) {
+  FactsOf facts = kAllCreated;
+  facts.changed = [](const store::Run& run, std::int64_t then_ns) { return run.started_ns < 5 && then_ns >= 5; };
+  std::vector<store::Run> history{run(false, 1), run(true, 2)};
+  const auto add = [&](bool placed, double seconds) {
+    history.push_back(run(placed, seconds));
+    history.back().started_ns = history.back().ended_ns = static_cast<std::int64_t>(history.size());
+  };
+  EXPECT_EQ(judge_ranks(history, 4, facts).tries_in, kRetry);
+  add(false, 1);
+  add(false, 1);
+  EXPECT_EQ(judge_ranks(history, 4, facts).tries_in, kRetry - 2);
+  add(false, 1);  // the fifth
+  EXPECT_FALSE(judge_ranks(history, 4, facts).step_back);
+  EXPECT_TRUE(judge_ranks(history, 4).step_back);
+  for (std::size_t placed = 1; placed <= 2; ++placed) {
+    add(true, 0.5);
+    EXPECT_EQ(judge_ranks(history, 4, facts).gain.gain, planning::Gain::faster);
+    EXPECT_EQ(judge_ranks(history, 4, facts).gain.placed, placed);
+    EXPECT_EQ(judge_ranks(history, 4, facts).gain.by_default, 4U);
+  }
+  std::vector<store::Run> slow(history.begin(), history.begin() + 5);
+  slow.push_back(run(true, 2));
+  slow.back().started_ns = slow.back().ended_ns = 6;
+  EXPECT_EQ(judge_ranks(slow, 4, facts).tries_in, kRetry);
+}
+
+// What changes is which OSTs runs saw to be slow, on the file systems that a run wrote to.
+TEST(GuardHistory, OtherSuspectsAreAChange) {
+  const store::TemporaryFolder folder;
+  SystemClock clock;
+  const auto store = store::Store::open("sqlite:" + folder.file("iez.db"), clock).value();
+  const store::Id application = store->ensure_application("ann", "ior", "").value().id;
+  const auto ran = [&](std::int64_t second, double speed) {
+    store::Run one = run(true, 1);
+    one.application = application;
+    one.started_ns = second * 1'000'000'000;
+    one.ended_ns = one.started_ns + 500'000'000;
+    one.targets = {{.file_system = "scratch", .targets = {{.ost = OstIndex{4}, .speed = speed}}}};
+    EXPECT_TRUE(store->record_run(one, {}, {}));
+    return one;
+  };
+  const std::int64_t base = kDay / 1'000'000'000 * 20'000;
+  const FactsOf facts = stored_facts(*store);
+  const store::Run before = ran(base, 1);
+  const store::Run slow = ran(base + 10, 0.1);
+  const store::Run still = ran(base + 20, 0.1);
+  EXPECT_FALSE(facts.changed(before, before.ended_ns));
+  EXPECT_TRUE(facts.changed(before, slow.ended_ns));
+  EXPECT_TRUE(facts.changed(slow, slow.ended_ns));  // it is known now
+  EXPECT_FALSE(facts.changed(still, still.ended_ns));
+  const store::Run mended = ran(base + 30, 1);
+  EXPECT_TRUE(facts.changed(still, mended.ended_ns));
+  EXPECT_TRUE(facts.changed(slow, mended.ended_ns));
+  store::Run elsewhere = still;
+  elsewhere.targets.front().file_system = "home";
+  EXPECT_FALSE(facts.changed(elsewhere, mended.ended_ns));
+}
+
 TEST(GuardHistory, PhasesAreComparedByPosition) {
   std::vector<store::Run> runs{run(true, 1), run(false, 1)};
   runs[0].phases[1].seconds = 0.25;
-  const auto phases = compare_phases(runs, shape_of(runs[1]));
-  ASSERT_EQ(phases.size(), 2U);
-  EXPECT_NEAR(phases[0].ratio, 1, 1e-9);
-  EXPECT_NEAR(phases[1].ratio, 2, 1e-9);
+  runs[0].phases[1].osts = 15;
+  runs[1].phases[1].osts = 9;
+  const PhaseGains phases = compare_phases(runs, shape_of(runs[1]));
+  ASSERT_EQ(phases.writes.size(), 2U);
+  EXPECT_NEAR(phases.writes[0].gain.ratio, 1, 1e-9);
+  EXPECT_NEAR(phases.writes[1].gain.ratio, 2, 1e-9);
+  EXPECT_EQ(phases.writes[0].osts_placed, 0U);
+  EXPECT_EQ(phases.writes[1].osts_placed, 15U);
+  EXPECT_EQ(phases.writes[1].osts_by_default, 9U);
+  EXPECT_TRUE(phases.reads.empty());
+}
+
+TEST(GuardHistory, SoArePhasesOfReads) {
+  std::vector<store::Run> newest_first{reading(true, 1, 1), reading(true, 1, 7), reading(false, 1, 1)};
+  for (store::Run& one : newest_first) {
+    one.phases.push_back({.reads = true, .seconds = 1, .bytes = Bytes::mib(200), .files = 30});
+  }
+  newest_first[0].phases.back().seconds = 2;
+  const PhaseGains phases = compare_phases(newest_first, shape_of(newest_first[0]));
+  EXPECT_EQ(phases.writes.size(), 2U);
+  ASSERT_EQ(phases.reads.size(), 2U);
+  EXPECT_NEAR(phases.reads[0].gain.ratio, 1, 1e-9);
+  EXPECT_EQ(phases.reads[0].gain.placed, 1U);  // what the first placed run read lay by default
+  EXPECT_NEAR(phases.reads[1].gain.ratio, 0.5, 1e-9);
 }
 
 // A file system whose placed runs are k times as slow, seen through noise: within three placed runs iez is back; and where they

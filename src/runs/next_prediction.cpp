@@ -312,30 +312,48 @@ Result<store::Prediction> predict(std::span<const PastRun> runs, const PredictOp
   return prediction;
 }
 
-PredictionUse use_of(const store::Prediction& prediction, std::span<const store::FileRow> files, Bytes least_file) {
-  std::unordered_map<std::string_view, const store::PredictionRow*> names;
-  std::vector<const store::PredictionRow*> patterns;
-  for (const store::PredictionRow& row : prediction.rows) {
-    names.emplace(row.name, &row);
-    if (!row.created_as.empty()) names.emplace(row.created_as, &row);
-    if (row.open) patterns.push_back(&row);
-  }
-  const auto row_of = [&](const store::FileRow& file) -> const store::PredictionRow* {
-    for (const std::string_view name : {std::string_view(file.name), std::string_view(final_name(file))}) {
-      if (const auto found = names.find(name); found != names.end()) return found->second;
+namespace {
+
+// Which row of a prediction foretells a file, by the names it had, or by a pattern.
+class RowOfFile {
+ public:
+  explicit RowOfFile(const store::Prediction& prediction) {
+    for (const store::PredictionRow& row : prediction.rows) {
+      names_.emplace(row.name, &row);
+      if (!row.created_as.empty()) names_.emplace(row.created_as, &row);
+      if (row.open) patterns_.push_back(&row);
     }
-    const auto found = std::ranges::find_if(patterns, [&](const store::PredictionRow* row) {
+  }
+
+  const store::PredictionRow* operator()(const store::FileRow& file) const {
+    for (const std::string_view name : {std::string_view(file.name), std::string_view(final_name(file))}) {
+      if (const auto found = names_.find(name); found != names_.end()) return found->second;
+    }
+    const auto found = std::ranges::find_if(patterns_, [&](const store::PredictionRow* row) {
       const std::string& pattern = row->created_as.empty() ? row->name : row->created_as;
       return plan::final_name_of(pattern, pattern, file.name).has_value();
     });
-    return found == patterns.end() ? nullptr : *found;
-  };
+    return found == patterns_.end() ? nullptr : *found;
+  }
+
+ private:
+  std::unordered_map<std::string_view, const store::PredictionRow*> names_;
+  std::vector<const store::PredictionRow*> patterns_;
+};
+
+// Small files count only where they are planned, together with larger ones.
+bool counts(const store::FileRow& file, const store::PredictionRow* row, Bytes least_file) {
+  return wrote(file) && (file.written >= least_file || (row != nullptr && !row->left_alone));
+}
+
+}  // namespace
+
+PredictionUse use_of(const store::Prediction& prediction, std::span<const store::FileRow> files, Bytes least_file) {
+  const RowOfFile row_of(prediction);
   PredictionUse use;
   for (const store::FileRow& file : files) {
-    if (!wrote(file)) continue;
     const store::PredictionRow* const row = row_of(file);
-    const bool planned = row != nullptr && !row->left_alone;
-    if (file.written < least_file && !planned) continue;
+    if (!counts(file, row, least_file)) continue;
     if (!file.created) {
       ++use.existing;
       continue;
@@ -350,11 +368,25 @@ PredictionUse use_of(const store::Prediction& prediction, std::span<const store:
   return use;
 }
 
-forecast::Score score(const store::Prediction& prediction, std::span<const store::FileRow> files) {
+forecast::Score score(const store::Prediction& prediction, std::span<const store::FileRow> files, Bytes least_file) {
+  const RowOfFile row_of(prediction);
+  forecast::RunSeen actual;
+  actual.files.reserve(files.size());
+  std::unordered_set<std::string_view> came;
+  for (const store::FileRow& file : files) {
+    if (!counts(file, row_of(file), least_file)) continue;
+    came.insert(final_name(file));
+    actual.files.push_back({.name = final_name(file),
+                            .bytes = file.written,
+                            .stripe_count = file.stripe_count,
+                            .rank = file.rank,
+                            .ranks = std::max(1U, file.ranks)});
+  }
   forecast::NextRun next;
   next.files.reserve(prediction.rows.size());
   for (const store::PredictionRow& row : prediction.rows) {
-    if (row.open) continue;
+    const bool small = row.left_alone && row.bytes < least_file;
+    if (row.open || (small && !came.contains(row.name))) continue;
     next.files.push_back({.name = row.name,
                           .open = false,
                           .files = 1,
@@ -365,16 +397,6 @@ forecast::Score score(const store::Prediction& prediction, std::span<const store
                           .shared = row.shared,
                           .step = 0,
                           .of = 0});
-  }
-  forecast::RunSeen actual;
-  actual.files.reserve(files.size());
-  for (const store::FileRow& file : files) {
-    if (!wrote(file)) continue;
-    actual.files.push_back({.name = final_name(file),
-                            .bytes = file.written,
-                            .stripe_count = file.stripe_count,
-                            .rank = file.rank,
-                            .ranks = std::max(1U, file.ranks)});
   }
   return forecast::score(next, actual);
 }

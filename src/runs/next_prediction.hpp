@@ -54,9 +54,9 @@ struct PredictionUse {
 };
 PredictionUse use_of(const store::Prediction& prediction, std::span<const store::FileRow> files, Bytes least_file);
 
-// The field that a file fills in a run that was foretold by this prediction; rows that are patterns are left out, and so are the
-// files that match them.
-forecast::Score score(const store::Prediction& prediction, std::span<const store::FileRow> files);
+// How well a run was foretold by this prediction. Of files: those that use_of() looks at. One that is small by prediction, and
+// was to be left to Lustre, counts if it came large. Rows that are patterns are left out.
+forecast::Score score(const store::Prediction& prediction, std::span<const store::FileRow> files, Bytes least_file);
 
 // The text of a template as docs/formats/plan.md has it; empty if a plan cannot say it. names: one for each field.
 std::string pattern_text(const forecast::NameTemplate& name_template, std::span<const std::string> names);

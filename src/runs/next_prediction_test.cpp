@@ -113,12 +113,38 @@ TEST(NextPrediction, ScoreOfWhatCame) {
   const auto prediction = predict(runs, {});
   ASSERT_TRUE(prediction);
   const std::vector<store::FileRow> same{file("/s/a", 10), file("/s/b", 10)};
-  EXPECT_DOUBLE_EQ(score(*prediction, same).accuracy.value_or(0), 100);
+  EXPECT_DOUBLE_EQ(score(*prediction, same, Bytes::mib(1)).accuracy.value_or(0), 100);
   const std::vector<store::FileRow> half{file("/s/a", 20), file("/s/b", 10)};
-  EXPECT_DOUBLE_EQ(score(*prediction, half).accuracy.value_or(0), 75);
+  EXPECT_DOUBLE_EQ(score(*prediction, half, Bytes::mib(1)).accuracy.value_or(0), 75);
   const std::vector<store::FileRow> other{file("/s/x", 20)};
-  EXPECT_FALSE(score(*prediction, other).accuracy);
-  EXPECT_EQ(score(*prediction, other).met, 0U);
+  EXPECT_FALSE(score(*prediction, other, Bytes::mib(1)).accuracy);
+  EXPECT_EQ(score(*prediction, other, Bytes::mib(1)).met, 0U);
+}
+
+// Twenty checkpoints as foretold and a log of a hundredth of what was: sizes were right. What is planned, small or not, counts;
+// so does what was to be small, and came large.
+TEST(NextPrediction, SmallFilesAreNotScored) {
+  std::vector<store::FileRow> files;
+  for (int i = 0; i < 20; ++i) files.push_back(file(fmt::format("/s/ckpt.{}", i), 2));
+  files.push_back(file("/s/log", 0));
+  files.back().written = Bytes{1000};
+  const std::vector runs{run_of(1, files)};
+  auto prediction = predict(runs, {});
+  ASSERT_TRUE(prediction);
+  const auto log = std::ranges::find(prediction->rows, "/s/log", &store::PredictionRow::name);
+  ASSERT_NE(log, prediction->rows.end());
+  log->left_alone = true;
+  files.back().written = Bytes{10};
+  const auto scored = [&] { return score(*prediction, files, Bytes::mib(1)); };
+  EXPECT_DOUBLE_EQ(scored().accuracy.value_or(0), 100);
+  EXPECT_EQ(scored().predicted, 20U);
+  EXPECT_EQ(scored().met, 20U);
+  log->left_alone = false;
+  EXPECT_LT(scored().accuracy.value_or(0), 0);
+  log->left_alone = true;
+  files.back().written = Bytes::mib(2);
+  EXPECT_EQ(scored().met, 21U);
+  EXPECT_NEAR(scored().accuracy.value_or(0), 100 * 20.0 / 21, 0.1);
 }
 
 store::Run done(bool well, bool placed = false, std::uint64_t planned = 0, std::uint64_t unplanned = 0) {

@@ -571,7 +571,7 @@ Result<void> RunLife::State::record(const Ending& ending) {
     run.unplanned = use.created - use.predicted;
     misses = std::move(use.misses);
     if (ending.code() == 0) {
-      const forecast::Score scored = score(*last, gathered_.files);
+      const forecast::Score scored = score(*last, gathered_.files, options_.settings.place.least_file);
       run.accuracy = scored.accuracy;
       run.by_weight = scored.by_weight;
       run.foretold = scored.predicted;

@@ -63,6 +63,14 @@ Result<std::vector<planning::SlowTarget>> slow_targets(store::Store& store, std:
   return planning::judge(sightings(runs, file_system), now_ns);
 }
 
+Result<std::vector<OstIndex>> suspects_at(store::Store& store, std::string_view file_system, std::int64_t then_ns) {
+  IEZ_TRY(auto runs, store.runs_with_targets(then_ns - planning::kForgotten, kRuns));
+  std::erase_if(runs, [then_ns](const store::Run& run) { return run.ended_ns > then_ns; });
+  std::vector<OstIndex> out;
+  for (const planning::SlowTarget& one : planning::judge(sightings(runs, file_system), then_ns)) out.push_back(one.ost);
+  return out;
+}
+
 Result<std::vector<store::RunTargets>> seen_targets(const Gathered& gathered, const std::vector<LayoutMount>& mounts,
                                                     store::Store& store, std::int64_t now_ns) {
   std::set<std::string> names;

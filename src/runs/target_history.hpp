@@ -23,6 +23,9 @@ namespace iez::runs {
 [[nodiscard]] Result<std::vector<planning::SlowTarget>> slow_targets(store::Store& store, std::string_view file_system,
                                                                      std::int64_t now_ns);
 
+// Those that were under suspicion when all runs that ended by then had been seen.
+[[nodiscard]] Result<std::vector<OstIndex>> suspects_at(store::Store& store, std::string_view file_system, std::int64_t then_ns);
+
 // What the run saw, on each file system that it wrote planned files to.
 [[nodiscard]] Result<std::vector<store::RunTargets>> seen_targets(const Gathered& gathered,
                                                                   const std::vector<LayoutMount>& mounts, store::Store& store,

@@ -45,6 +45,7 @@ struct RunPhase {
   double seconds = 0;  // from the first to the last of it
   Bytes bytes;
   std::uint64_t files = 0;
+  std::uint32_t osts = 0;  // that they lie on; 0: not known
 
   friend bool operator==(const RunPhase&, const RunPhase&) = default;
 };

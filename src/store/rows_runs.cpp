@@ -12,12 +12,13 @@
 
 namespace iez::store {
 
-// "w 1.5 4096 2;r 0.25 100 1": what it was, seconds, bytes, files.
+// "w 1.5 4096 2 2;r 0.25 100 1": what it was, seconds, bytes, files, and OSTs where these are known.
 std::string phase_list(std::span<const RunPhase> phases) {
   std::string out;
   for (const RunPhase& phase : phases.first(std::min(phases.size(), kMaxPhases))) {
     if (!out.empty()) out += ';';
     out += fmt::format("{} {} {} {}", phase.reads ? 'r' : 'w', phase.seconds, phase.bytes.count, phase.files);
+    if (phase.osts > 0) out += fmt::format(" {}", phase.osts);
   }
   return out;
 }
@@ -27,7 +28,7 @@ std::vector<RunPhase> parse_phase_list(std::string_view text) {
   std::vector<RunPhase> phases;
   while (!text.empty() && phases.size() < kMaxPhases) {
     const std::size_t end = static_cast<std::size_t>(std::ranges::find(text, ';') - text.begin());
-    std::array<std::string_view, 4> words;
+    std::array<std::string_view, 5> words;
     std::string_view rest = text.substr(0, end);
     for (std::string_view& word : words) {
       const std::size_t blank = static_cast<std::size_t>(std::ranges::find(rest, ' ') - rest.begin());
@@ -40,7 +41,12 @@ std::vector<RunPhase> parse_phase_list(std::string_view text) {
     const auto files = text::parse_u64(words[3]);
     const bool number = error == std::errc{} && last == words[1].data() + words[1].size() && std::isfinite(seconds);
     if ((words[0] == "r" || words[0] == "w") && number && seconds >= 0 && bytes && files) {
-      phases.push_back({.reads = words[0] == "r", .seconds = seconds, .bytes = {*bytes}, .files = *files});
+      const std::uint64_t osts = text::parse_u64(words[4]).value_or(0);
+      phases.push_back({.reads = words[0] == "r",
+                        .seconds = seconds,
+                        .bytes = {*bytes},
+                        .files = *files,
+                        .osts = osts > std::numeric_limits<std::uint32_t>::max() ? 0 : static_cast<std::uint32_t>(osts)});
     }
     text.remove_prefix(std::min(end + 1, text.size()));
   }

@@ -99,6 +99,14 @@ TEST_P(StoreTest, RunsThatSawTargetsAreFoundAcrossApplications) {
   EXPECT_EQ(store_->runs_with_targets(0, 1)->front().targets, run_at(two, 3000).targets);
 }
 
+TEST(PhaseList, OstsMayBeMissing) {
+  EXPECT_EQ(phase_list(run_at(1, 0).phases), "w 1.5 4096 2 2;r 0.25 7 1");
+  EXPECT_EQ(parse_phase_list("w 1.5 4096 2 2;r 0.25 7 1"), run_at(1, 0).phases);
+  for (const RunPhase& phase : parse_phase_list("w 1.5 4096 2;w 1.5 4096 2 x;w 1.5 4096 2 99999999999"))
+    EXPECT_EQ(phase.osts, 0U);
+  EXPECT_EQ(parse_phase_list("w 1.5 4096 2;w 1.5 4096 2 x").size(), 2U);
+}
+
 TEST(TargetList, WhatCannotBeReadIsLeftOut) {
   EXPECT_EQ(target_list(run_at(1, 0).targets), "scratch 4:0.125:2 7:1:0;home");
   EXPECT_EQ(parse_target_list("scratch 4:0.125:2 7:1:0;home"), run_at(1, 0).targets);

@@ -131,7 +131,7 @@ inline Run run_at(Id application, std::int64_t when) {
       .by_weight = std::nullopt,
       .foretold = 4,
       .met = 3,
-      .phases = {{.seconds = 1.5, .bytes = Bytes{4096}, .files = 2},
+      .phases = {{.seconds = 1.5, .bytes = Bytes{4096}, .files = 2, .osts = 2},
                  {.reads = true, .seconds = 0.25, .bytes = Bytes{7}, .files = 1}},
       .targets = {{.file_system = "scratch", .targets = {{.ost = OstIndex{4}, .speed = 0.125, .place = 2}, {.ost = OstIndex{7}}}},
                   {.file_system = "home", .targets = {}}}};

@@ -325,7 +325,11 @@ class Choice(RunCase):
         self.assertEqual((second["mode"], second["created"], second["predicted"], second["placed"]), ("place", 16, 16, 16), second)
         self.assertIsNotNone(second["write_ratio"], second)
         self.assertIn("default", second["gain"])
-        history = json.loads(self.iez("app", "show", "unequal", "--json").stdout)["history"]
+        shown = json.loads(self.iez("app", "show", "unequal", "--json").stdout)
+        history = shown["history"]
+        for phase in shown["runs"][0]["phases"]:
+            self.assertEqual(phase["kind"], "write")
+            self.assertTrue(1 <= phase["osts"] <= 8, phase)
         self.assertEqual((history["whole"]["by_default"], history["whole"]["placed"]), (1, 1), history)
 
     def test_the_default_of_the_site_is_a_template(self):
@@ -356,6 +360,14 @@ class Choice(RunCase):
             (self.place / name).unlink()
         self.report(write, "--app", "free")
         self.assertNotEqual([len(self.osts_of(self.place / f"out.{n}")) for n in (1, 2, 3)], [2, 2, 2])
+
+    def test_a_log_that_is_off_does_not_give_up_the_plan(self):
+        self.environment["IEZ_PLACE_WHEN"] = "always"
+        first, second = (["sh", "-c", f"{self.writing(*range(1, 7))[2]}; head -c {size} /dev/zero > log"] for size in (1000, 10))
+        self.report(first, "--app", "logging")
+        self.empty()
+        told = self.report(second, "--app", "logging")
+        self.assertEqual((told["placed"], told["accuracy"], told["given_up"], bool(told["next_plan"])), (6, 100.0, False, True), told)
 
     def test_small_files_are_left_to_lustre(self):
         told = self.report(["sh", "-c", "for i in $(seq 40); do head -c 4096 /dev/zero > small.$i; done"], "--app", "small")
