@@ -102,6 +102,7 @@ class RunLife::State {
 
   void prepare();
   void finish(const Ending& ending);
+  void end_replacing(bool ended_well);
   void release() {
     folder_.reset();
     store_.reset();
@@ -653,12 +654,15 @@ void RunLife::State::tell_gain() {
   if (answer.reads.gain != planning::Gain::unknown) report_.read_ratio = answer.reads.ratio;
 }
 
+void RunLife::State::end_replacing(bool ended_well) {
+  if (!replaced_) return;
+  for (std::string& told : replaced_->finish(ended_well)) note(std::move(told));
+  replaced_.reset();
+}
+
 void RunLife::State::finish(const Ending& ending) {
   const bool ended_well = ending.code() == 0;
-  if (replaced_) {
-    for (std::string& told : replaced_->finish(ended_well)) note(std::move(told));
-    replaced_.reset();
-  }
+  end_replacing(ended_well);
   if (report_.mode == Mode::plain || !folder_) return;
   if (const auto recorded = record(ending); !recorded) {
     note(fmt::format("this run is not recorded: {}", recorded.error().message));
@@ -694,6 +698,7 @@ RunLife::~RunLife() = default;
 void RunLife::prepare() { state_->prepare(); }
 const Variables& RunLife::variables() const { return state_->variables(); }
 void RunLife::finish(const Ending& ending) { state_->finish(ending); }
+void RunLife::not_started() { state_->end_replacing(false); }
 void RunLife::release() { state_->release(); }
 const RunReport& RunLife::report() const { return state_->report(); }
 

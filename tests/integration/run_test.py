@@ -381,6 +381,22 @@ class Choice(RunCase):
                          sorted(f"out.{i}" for i in range(1, 17)))  # what the run did not leave is put back
         self.assertTrue(any("old contents are kept in" in note for note in failed["notes"]), failed)
 
+    def test_a_command_that_cannot_be_started_leaves_what_was_moved_aside(self):
+        self.environment["IEZ_PLACE_WHEN"] = "always"
+        over = self.writing(3, 1, 2)
+        over[2] = over[2].replace("bs=1M", "conv=notrunc bs=1M")
+        self.report(over, "--app", "start")
+        self.report(over, "--app", "start")
+        before = {name.name: name.stat().st_ino for name in self.place.iterdir()}
+        for command, status in (("./nothere", 127), ("/etc/passwd", 126)):
+            ended = self.iez_run([command], "--app", "start", "--replace", check=False)
+            self.assertEqual(ended.returncode, status, ended.stderr)
+            self.assertIn("3 files moved aside", ended.stderr)
+            self.assertEqual({name.name: name.stat().st_ino for name in self.place.iterdir()}, before)
+        self.nothing_left()
+        told = self.report(["./nothere"], "--app", "start", "--replace", check=False)
+        self.assertEqual((told["recorded"], told["mode"]), (False, "place"), told)
+
     def replaced(self, command, application, **options):
         """With --replace: the report, and what it says of files that were moved or not."""
         told = self.report(command, "--app", application, "--replace", **options)
