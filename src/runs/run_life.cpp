@@ -47,8 +47,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr Duration kPatience{1'000'000'000};  // of the store: the command waits
-constexpr std::size_t kLookedBack = 64;       // runs in which a file may have been read
+constexpr Duration kPatience{1'000'000'000};  // with the store, and with another run that is planning: the command waits
+constexpr const char* kOthersPlan = "another run of this application is planning";
+constexpr std::size_t kLookedBack = 64;  // runs in which a file may have been read
 
 std::string joined(const std::vector<std::string>& words) {
   std::string out;
@@ -116,6 +117,7 @@ class RunLife::State {
   std::string lock_path() const { return fmt::format("{}/plans/{}.lock", options_.state, options_.application); }
   std::string own_plan() const { return plan_path(options_.state, options_.application); }
 
+  void choose_way();
   bool open_store(Duration patience);
   bool find_plan();
   bool make_folder();
@@ -124,9 +126,14 @@ class RunLife::State {
   Result<void> plan_late();
   PlanQuestion question_of(const store::Prediction& prediction);
   NextPlanQuestion next_question();
+  Result<bool> may_plan();
+  Result<void> others_plan();
   void plan_anew();
   std::string why_unfit(const store::Prediction& last) const;
+  bool is_the_plan(const std::string& path) const;
+  Result<void> take_plan_file();
   Result<void> take_plan();
+  void remember_prediction();
   std::unordered_set<std::string> names_read();
   void tell_left(std::span<const LeftFile> left);
   void move_aside();
@@ -154,6 +161,10 @@ class RunLife::State {
   std::unique_ptr<ReplacedFiles> replaced_;
   std::string no_plan_;                                     // why there is none
   std::unordered_map<std::string, model::Cluster> before_;  // by file system, when the run began
+  input::UniqueFd planning_;                                // the application's lock, as long as this run plans
+  bool others_plan_ = false;                                // it was waited for in vain
+  bool known_unfit_ = false;                                // the plan that this run goes by is for another one
+  store::Id prediction_ = 0;                                // that this run is judged by; 0: none
   std::int64_t started_ns_ = 0;
   Gathered gathered_;
 };
@@ -284,6 +295,17 @@ std::string RunLife::State::why_unfit(const store::Prediction& last) const {
   return unfit.empty() ? "" : fmt::format("OST {} is {}", unfit.front().ost.value, unfit.front().why);
 }
 
+// Plans are made by one run at a time; the others wait for so long, and then do without.
+Result<bool> RunLife::State::may_plan() {
+  if (planning_) return true;
+  if (others_plan_) return false;
+  IEZ_CHECK(make_private_folder(options_.state + "/plans"));
+  IEZ_TRY(auto lock, lock_file_within(lock_path(), kPatience, clock_));
+  others_plan_ = !lock;
+  if (lock) planning_ = *std::move(lock);
+  return !others_plan_;
+}
+
 // Before the run: for its number of ranks, on the targets as they are, and for files that are to be moved aside.
 void RunLife::State::plan_anew() {
   const auto last = store_->latest_prediction(application_->id);
@@ -291,8 +313,8 @@ void RunLife::State::plan_anew() {
   const std::string why = why_unfit(**last);
   if (why.empty() && !options_.replace) return;
   const auto planned = [&]() -> Result<void> {
-    IEZ_CHECK(make_private_folder(options_.state + "/plans"));
-    IEZ_TRY(const input::UniqueFd lock, lock_file(lock_path()));
+    IEZ_TRY(const bool alone, may_plan());
+    if (!alone) return fail(Errc::exists, kOthersPlan);
     IEZ_TRY(const NextPlan next, make_next_plan(next_question()));
     if (next.allocation) return compile_newest();
     (void)::unlink(own_plan().c_str());
@@ -300,6 +322,7 @@ void RunLife::State::plan_anew() {
   }();
   if (!planned) {
     note(fmt::format("the plan could not be made anew ({}): {}", why.empty() ? "--replace" : why, planned.error().message));
+    known_unfit_ = !why.empty();
     return;
   }
   if (!why.empty()) note(fmt::format("planned anew: {}", why));
@@ -344,8 +367,8 @@ Result<void> RunLife::State::plan_late() {
   // Most often it is there: no lock then.
   IEZ_TRY(const bool before, missing());
   if (!before) return {};
-  IEZ_CHECK(make_private_folder(options_.state + "/plans"));
-  IEZ_TRY(const input::UniqueFd lock, lock_file(lock_path()));
+  IEZ_TRY(const bool alone, may_plan());
+  if (!alone) return {};
   IEZ_TRY(const bool still, missing());
   if (!still) return {};
   IEZ_TRY(const auto prediction, store_->latest_prediction(application_->id));
@@ -372,38 +395,59 @@ bool RunLife::State::find_late_plan() {
   return find_plan();
 }
 
+// Whether the file holds the plan that this run is to go by.
+bool RunLife::State::is_the_plan(const std::string& path) const {
+  const auto reader = plan::PlanReader::open(path);
+  return reader && reader->info().id == plan_number(allocation_->plan) && reader->info().created_ns == allocation_->made_ns;
+}
+
+Result<void> RunLife::State::take_plan_file() {
+  IEZ_TRY(const plan::PlanReader reader, plan::PlanReader::open(options_.plan_file));
+  report_.plan = plan_text(reader.info().id);
+  std::error_code error;
+  fs::copy_file(options_.plan_file, folder_->plan_path(), error);
+  if (error) return fail_errno(error.value(), options_.plan_file);
+  return {};
+}
+
 // The plan for this run: its own copy, so that all of its processes see the same one.
 Result<void> RunLife::State::take_plan() {
-  std::string source = options_.plan_file;
-  if (source.empty()) {
-    IEZ_CHECK(make_private_folder(options_.state + "/plans"));
-    IEZ_TRY(const input::UniqueFd lock, lock_file(lock_path()));
-    // Another run may have planned meanwhile.
+  if (!options_.plan_file.empty()) return take_plan_file();
+  const store::Id fitting = known_unfit_ ? 0 : allocation_->id;
+  IEZ_TRY(const bool alone, may_plan());
+  // Another run may have planned meanwhile.
+  if (!find_plan()) return fail(Errc::not_found, "the plan was taken back");
+  if (alone && allocation_->planner != kLocalPlanner && options_.settings.coordinator.asked()) {
+    if (const auto renewed = renew_from_coordinator(options_.settings, *store_, *allocation_); !renewed) {
+      note(fmt::format("the plan could not be looked over: {}", renewed.error().message));
+    }
     if (!find_plan()) return fail(Errc::not_found, "the plan was taken back");
-    if (allocation_->planner != kLocalPlanner && options_.settings.coordinator.asked()) {
-      if (const auto renewed = renew_from_coordinator(options_.settings, *store_, *allocation_); !renewed) {
-        note(fmt::format("the plan could not be looked over: {}", renewed.error().message));
-      }
-      if (!find_plan()) return fail(Errc::not_found, "the plan was taken back");
-    }
-    const auto reader = plan::PlanReader::open(own_plan());
-    if (!reader || reader->info().id != plan_number(allocation_->plan) || reader->info().created_ns != allocation_->made_ns) {
-      IEZ_CHECK(compile_newest());
-    }
-    source = own_plan();
-    if (::link(source.c_str(), folder_->plan_path().c_str()) == 0) {
-      report_.plan = allocation_->plan;
-      return {};
-    }
-    report_.plan = allocation_->plan;
-  } else {
-    IEZ_TRY(const plan::PlanReader reader, plan::PlanReader::open(source));
-    report_.plan = plan_text(reader.info().id);
   }
-  std::error_code error;
-  fs::copy_file(source, folder_->plan_path(), error);
-  if (error) return fail_errno(error.value(), source);
+  if (allocation_->id != fitting) {
+    const auto its = store_->prediction(allocation_->prediction);
+    known_unfit_ = !its || !*its || !why_unfit(**its).empty();
+  }
+  report_.plan = allocation_->plan;
+  if (alone && !is_the_plan(own_plan())) IEZ_CHECK(compile_newest());
+  const std::string copy = folder_->plan_path();
+  if (::link(own_plan().c_str(), copy.c_str()) == 0) {
+    if (is_the_plan(copy)) return {};
+    (void)::unlink(copy.c_str());  // whoever plans now has put another one there
+  }
+  IEZ_TRY(const auto whole, store_->allocation(allocation_->id));
+  if (!whole) return fail(Errc::not_found, "the plan is gone from the store");
+  IEZ_TRY([[maybe_unused]] const auto summary, compile_plan(*whole, copy));
   return {};
+}
+
+// Other runs of the application may come and go before this one ends, and each stores a prediction of the next.
+void RunLife::State::remember_prediction() {
+  if (!store_ || !application_) return;
+  if (report_.mode == Mode::place && options_.plan_file.empty()) {
+    prediction_ = allocation_->prediction;
+  } else if (const auto last = store_->latest_prediction(application_->id); last && *last) {
+    prediction_ = (*last)->id;
+  }
 }
 
 // Files that were there when a run began, and that it read: what it goes on from, most likely.
@@ -464,7 +508,8 @@ void RunLife::State::tell_movable() {
   tell_left(movable.left);
 }
 
-void RunLife::State::prepare() {
+// The mode and the plan.
+void RunLife::State::choose_way() {
   choose_folders();
   ModeQuestion question{.enabled = options_.settings.enabled,
                         .traceable = !folders_.empty(),
@@ -517,15 +562,21 @@ void RunLife::State::prepare() {
       why = "the plan could not be used";
     }
   }
-  if (options_.replace && mode == Mode::place) move_aside();
-  if (options_.replace && mode == Mode::learn) note(fmt::format("no file is moved aside: {}", why));
   report_.mode = mode;
   report_.why = std::move(why);
+}
+
+void RunLife::State::prepare() {
+  choose_way();
+  planning_.reset();
+  if (options_.dry_run || report_.mode == Mode::plain) return;
+  remember_prediction();
+  if (options_.replace && report_.mode == Mode::place) move_aside();
+  if (options_.replace && report_.mode == Mode::learn) note(fmt::format("no file is moved aside: {}", report_.why));
   started_ns_ = now();
-  if (mode == Mode::plain) return;
   variables_ = variables_for({.libraries = options_.libraries,
                               .trace_folder = folder_->trace_folder(),
-                              .plan = mode == Mode::place ? folder_->plan_path() : std::string(),
+                              .plan = report_.mode == Mode::place ? folder_->plan_path() : std::string(),
                               .folders = folders_,
                               .osts = known_osts()},
                              config::default_sources().environment);
@@ -563,8 +614,8 @@ Result<void> RunLife::State::record(const Ending& ending) {
   if (gathered_.summary.segments == 0) {
     note("no process left a trace: is the program static, or did its ranks run where the state folder is not? (see iez inject)");
   }
-  IEZ_TRY(const auto last, store_->latest_prediction(application_->id));
-  if (last && !last->rows.empty() && report_.files > 0) {
+  IEZ_TRY(const auto last, store_->prediction(prediction_));
+  if (last && !last->rows.empty() && report_.files > 0) {  // without rows: it is not kept any more, and nothing is judged
     PredictionUse use = use_of(*last, gathered_.files, options_.settings.place.least_file);
     report_.created = use.created;
     report_.predicted = use.predicted;
@@ -606,9 +657,19 @@ void RunLife::State::mark_created(const Gathered& gathered) {
   if ((*whole)->planner != kLocalPlanner) tell_created(options_.settings, **whole, rows);
 }
 
+// The plan that another run is making, or that there is, will do for the next one.
+Result<void> RunLife::State::others_plan() {
+  IEZ_TRY(const auto all, store_->allocations(application_->id));
+  if (all.empty() || all.front().planned + all.front().created == 0) {
+    note(fmt::format("this run has planned nothing: {}", kOthersPlan));
+  }
+  return {};
+}
+
 Result<void> RunLife::State::plan_next() {
-  IEZ_CHECK(make_private_folder(options_.state + "/plans"));
-  IEZ_TRY(const input::UniqueFd lock, lock_file(lock_path()));
+  others_plan_ = false;
+  IEZ_TRY(const bool alone, may_plan());
+  if (!alone) return others_plan();
   NextPlanQuestion question = next_question();
   question.ranks = 0;  // whoever runs it next says how many, before that run
   question.replace = false;
@@ -663,7 +724,7 @@ void RunLife::State::end_replacing(bool ended_well) {
 void RunLife::State::finish(const Ending& ending) {
   const bool ended_well = ending.code() == 0;
   end_replacing(ended_well);
-  if (report_.mode == Mode::plain || !folder_) return;
+  if (report_.mode == Mode::plain || !folder_ || !store_) return;
   if (const auto recorded = record(ending); !recorded) {
     note(fmt::format("this run is not recorded: {}", recorded.error().message));
     return;
@@ -678,7 +739,7 @@ void RunLife::State::finish(const Ending& ending) {
   tell_gain();
   if (report_.files == 0) return;
   if (!ended_well) return;  // what there is stays: a plan, or none
-  if (report_.mode == Mode::place && options_.plan_file.empty()) {
+  if (report_.mode == Mode::place && options_.plan_file.empty() && !known_unfit_) {
     FitFacts facts{.files = report_.created, .unpredicted = report_.created - report_.predicted, .size_error = std::nullopt};
     if (report_.accuracy) facts.size_error = 1 - *report_.accuracy / 100;
     if (const std::string why = misfit(facts, fit_limits(options_.settings)); !why.empty()) {
@@ -689,6 +750,7 @@ void RunLife::State::finish(const Ending& ending) {
     }
   }
   if (const auto planned = plan_next(); !planned) note(fmt::format("no plan for the next run: {}", planned.error().message));
+  planning_.reset();
 }
 
 // ---- The handle ----

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """iez run on a lab: learnt, planned, placed as planned; learnt again; killed, concurrent, without a store; signals and statuses."""
 
+import fcntl
 import json
 import os
 import pathlib
@@ -468,7 +469,8 @@ class Choice(RunCase):
         self.assertEqual(modes, [("learn", False, 0), ("place", False, 5), ("place", True, 5), ("learn", False, 0),
                                  ("place", False, 20), ("place", False, 20)])
 
-    def test_another_number_of_ranks_is_planned_before_the_run(self):
+    def file_per_rank(self):
+        """A program of 2 MiB a rank. With an argument it says that it has begun, and waits until that file is there."""
         if not shutil.which("mpirun.openmpi") or not shutil.which("mpicc.openmpi"):
             self.skipTest("Open MPI is not here")
         program = self.state / "file_per_rank"
@@ -482,6 +484,10 @@ int main(int argc, char** argv) {
   int rank = 0;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (argc > 1) {
+    if (rank == 0) puts("begun"), fflush(stdout);
+    while (access(argv[1], F_OK) != 0) usleep(10000);
+  }
   char name[64];
   snprintf(name, sizeof name, "rank.%d", rank);
   int fd = open(name, O_CREAT | O_WRONLY | O_TRUNC, 0644);
@@ -492,12 +498,69 @@ int main(int argc, char** argv) {
 }
 """, encoding="utf-8")
         run(["mpicc.openmpi", "-O1", source, "-o", program])
+        return program
+
+    def test_another_number_of_ranks_is_planned_before_the_run(self):
+        program = self.file_per_rank()
         self.environment["IEZ_PLACE_WHEN"] = "always"
         self.report(["mpirun.openmpi", "-n", "3", program], "--app", "ranks")
         self.empty()
         more = self.report(["mpirun.openmpi", "-n", "6", program], "--app", "ranks")
         self.assertEqual((more["mode"], more["created"], more["predicted"], more["placed"]), ("place", 6, 6, 6), more)
         self.assertTrue(any("planned anew: 6 ranks instead of 3" in note for note in more["notes"]), more)
+
+    def test_a_run_is_judged_by_the_prediction_that_it_began_with(self):
+        """6 ranks go on while 3 of the same application come and go."""
+        program = self.file_per_rank()
+        self.environment["IEZ_PLACE_WHEN"] = "always"
+        for flags in ([], ["--learn"]):
+            self.report(["mpirun.openmpi", "-n", "6", program], "--app", "two")
+            self.empty()
+            go = self.state / f"go{len(flags)}"
+            words = self.exec_words(["mpirun.openmpi", "-n", "6", program, go], "--json", "--app", "two", *flags)
+            with subprocess.Popen(list(map(str, words)), env=self.environment, text=True, stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE) as long_one:
+                self.assertEqual(long_one.stdout.readline(), "begun\n")
+                few = self.report(["mpirun.openmpi", "-n", "3", program], "--app", "two")
+                self.empty()
+                go.touch()
+                _, said = long_one.communicate(timeout=LIMIT)
+            many = json.loads(said.splitlines()[-1])
+            self.assertEqual((few["mode"], few["created"], few["predicted"], few["given_up"]), ("place", 3, 3, False), few)
+            self.assertEqual((many["created"], many["predicted"], many["given_up"]), (6, 6, False), many)
+            self.assertEqual(many["mode"], "learn" if flags else "place")
+            self.assertTrue(many["next_plan"], many)
+            self.empty()
+
+    def test_nobody_waits_long_for_who_plans(self):
+        """Another run of the application plans, and does not come to an end."""
+        self.environment["IEZ_PLACE_WHEN"] = "always"
+        command = ["sh", "-c", self.writing(3, 1, 2)[2] + "; exit $0"]
+
+        def within(bound, status, *flags):
+            began = time.monotonic()
+            told = self.report([*command, status], "--app", "waiting", *flags, check=False)
+            self.assertLess(time.monotonic() - began, bound)
+            self.empty()
+            return told
+
+        (self.state / "iez/plans").mkdir(parents=True)
+        lock = os.open(self.state / "iez/plans/waiting.lock", os.O_CREAT | os.O_RDWR, 0o600)
+        self.addCleanup(os.close, lock)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        first = within(20, 0)
+        self.assertEqual((first["mode"], first["recorded"], first["next_plan"]), ("learn", True, None), first)
+        self.assertTrue(any("another run of this application is planning" in note for note in first["notes"]), first)
+        fcntl.flock(lock, fcntl.LOCK_UN)
+        self.assertTrue(within(20, 0)["next_plan"])
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for flags in ([], ["--replace"]):
+            told = within(20, 0, *flags)
+            self.assertEqual((told["mode"], told["placed"], told["recorded"], told["given_up"]), ("place", 3, True, False), told)
+            self.assertFalse(any("has planned nothing" in note for note in told["notes"]), told)
+        (self.state / "iez/plans/waiting.iezplan").unlink()  # the store has it
+        self.assertEqual(within(20, 0)["placed"], 3)
+        self.assertEqual(self.iez_run([*command, 7], "--app", "waiting", check=False).returncode, 7)
 
 
 class SlowTarget(RunCase):
