@@ -31,6 +31,7 @@
 #include "runs/mount_table.hpp"
 #include "runs/next_plan.hpp"
 #include "runs/next_prediction.hpp"
+#include "runs/old_contents.hpp"
 #include "runs/planner.hpp"
 #include "runs/remote_plan.hpp"
 #include "runs/replaced_files.hpp"
@@ -49,7 +50,7 @@ namespace fs = std::filesystem;
 
 constexpr Duration kPatience{1'000'000'000};  // with the store, and with another run that is planning: the command waits
 constexpr const char* kOthersPlan = "another run of this application is planning";
-constexpr std::size_t kLookedBack = 64;  // runs in which a file may have been read
+constexpr std::size_t kLookedBack = store::OpenOptions{}.keep_runs;  // runs whose files are kept
 
 std::string joined(const std::vector<std::string>& words) {
   std::string out;
@@ -78,14 +79,15 @@ std::string first_of(std::span<const std::string> texts) {
   return out;
 }
 
-// Apart those that were read, which must stay.
-MovableFiles without(std::vector<std::string> names, const std::unordered_set<std::string>& read) {
+// Apart those that are there and may be needed.
+MovableFiles without_needed(std::vector<std::string> names, const OldContents& old_contents) {
   MovableFiles out;
   for (std::string& name : names) {
-    if (!read.contains(name)) {
+    std::string why = old_contents.why_needed(name);
+    if (why.empty()) {
       out.names.push_back(std::move(name));
     } else if (struct stat status{}; ::lstat(name.c_str(), &status) == 0) {
-      out.left.push_back({.name = std::move(name), .why = "a run read it"});
+      out.left.push_back({.name = std::move(name), .why = std::move(why)});
     }
   }
   return out;
@@ -134,7 +136,7 @@ class RunLife::State {
   Result<void> take_plan_file();
   Result<void> take_plan();
   void remember_prediction();
-  std::unordered_set<std::string> names_read();
+  OldContents old_contents();
   void tell_left(std::span<const LeftFile> left);
   void move_aside();
   void tell_movable();
@@ -450,17 +452,12 @@ void RunLife::State::remember_prediction() {
   }
 }
 
-// Files that were there when a run began, and that it read: what it goes on from, most likely.
-std::unordered_set<std::string> RunLife::State::names_read() {
-  std::unordered_set<std::string> out;
+OldContents RunLife::State::old_contents() {
+  OldContents out;
   const auto runs = store_->runs(application_->id, kLookedBack);
   if (!runs) return out;
   for (const store::Run& run : *runs) {
-    const auto files = store_->files(run.id);
-    if (!files) continue;
-    for (const store::FileRow& file : *files) {
-      if (!file.created && file.read.count > 0) out.insert(file.name);
-    }
+    if (const auto files = store_->files(run.id)) out.add(*files);
   }
   return out;
 }
@@ -479,7 +476,7 @@ void RunLife::State::move_aside() {
   for (const store::AllocationRow& row : (*whole)->rows) {
     if (row.files == 1) names.push_back(row.created_as.empty() ? row.name : row.created_as);
   }
-  const MovableFiles wanted = without(std::move(names), names_read());
+  const MovableFiles wanted = without_needed(std::move(names), old_contents());
   Rng rng(static_cast<std::uint64_t>(now()) ^ (static_cast<std::uint64_t>(::getpid()) << 40U));
   auto moved = ReplacedFiles::move_aside(options_.state + "/replaced", fmt::format("{:016x}", rng.bits()), wanted.names);
   if (!moved) return note(fmt::format("no file is moved aside: {}", moved.error().message));
@@ -499,7 +496,7 @@ void RunLife::State::tell_movable() {
     if (row.files == 1 && row.bytes >= options_.settings.place.least_file)
       names.push_back(row.created_as.empty() ? row.name : row.created_as);
   }
-  const MovableFiles wanted = without(std::move(names), names_read());
+  const MovableFiles wanted = without_needed(std::move(names), old_contents());
   const MovableFiles movable = movable_files(wanted.names);
   note(movable.names.empty() ? std::string("no file would be moved aside")
                              : fmt::format("{} would be moved aside if there is a plan for new ones: {}",

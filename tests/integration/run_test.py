@@ -447,6 +447,37 @@ class Choice(RunCase):
         self.assertEqual({name: os.lstat(self.place / name).st_ino for name in os.listdir(self.place)}, kept, told)
         self.assertIn("s.1 (a run read it)", notes[0])
 
+    def test_what_no_run_wrote_over_is_never_replaced(self):
+        """The first run made it: whether the next one goes on from it, nobody knows."""
+        self.environment["IEZ_PLACE_WHEN"] = "always"
+        writing = self.writing(1, 2, 3)
+        self.report(writing, "--app", "once")
+        kept = {name: os.lstat(self.place / name).st_ino for name in os.listdir(self.place)}
+        dry = json.loads(self.iez_run(writing, "--app", "once", "--replace", "--dry-run", "--json").stdout)
+        self.assertIn("no file would be moved aside", dry["notes"])
+        told, notes = self.replaced(writing, "once")
+        self.assertEqual({name: os.lstat(self.place / name).st_ino for name in os.listdir(self.place)}, kept, told)
+        self.assertIn("(no run is known that wrote over it)", notes[0])
+        told, notes = self.replaced(writing, "once")  # now one is known
+        self.assertEqual((told["placed"], notes[0].split(":")[0]), (3, "3 files moved aside"), told)
+
+    def test_what_a_run_mapped_is_never_replaced(self):
+        """A program that maps its last state and writes over it by calls. The lab keeps no times of access, so it sets them itself."""
+        self.environment["IEZ_PLACE_WHEN"] = "always"
+        program = ("import mmap, os, time\n"
+                   "for i in (1, 2, 3):\n"
+                   "    fd = os.open(f's.{i}', os.O_RDWR | os.O_CREAT, 0o644)\n"
+                   "    size = os.fstat(fd).st_size\n"
+                   "    state = bytes(mmap.mmap(fd, size, mmap.MAP_PRIVATE, mmap.PROT_READ)) if size else bytes(i << 20)\n"
+                   "    os.utime(fd, ns=(time.time_ns(), os.fstat(fd).st_mtime_ns))\n"
+                   "    os.pwrite(fd, bytes([(state[0] + 1) % 256]) + state[1:], 0)\n"
+                   "    os.close(fd)\n")
+        command = [sys.executable, "-c", program]
+        self.report(command, "--app", "mapped")
+        self.assertEqual(self.report(command, "--app", "mapped")["existing"], 3)
+        self.replaced(command, "mapped")
+        self.assertEqual({name.read_bytes()[0] for name in self.place.iterdir()}, {3})
+
     def test_cut_and_written_over(self):
         """O_TRUNC of files that are there creates none, in whichever run."""
         writing = ["sh", "-c", "for i in 1 2 3 4 5 6; do dd if=/dev/zero of=out.$i bs=1M count=$i status=none; done"]
