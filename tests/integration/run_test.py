@@ -133,6 +133,11 @@ class Loop(RunCase):
         # Each file on a target of its own: there are eight.
         osts = {tuple(component["osts"]) for component in self.plan("shell").values()}
         self.assertEqual(len(osts), 6)
+        shown = json.loads(self.iez("app", "show", "shell", "--json").stdout)["prediction"]["model"]["templates"]
+        self.assertTrue(shown)
+        told = self.iez("app", "show", "shell").stdout
+        for template in shown:
+            self.assertIn(f"  {template['pattern']}, {template['files']} file", told)
 
     def test_what_is_written_over_counts_once(self):
         # Four times the same bytes, by truncation and in place; and a log that many processes append to, each knowing of its own bytes.
@@ -295,6 +300,8 @@ class Choice(RunCase):
         for name in ("IEZ_PLACE_WHEN", "IEZ_PLACE_LEAST_FILE"):
             del self.environment[name]
 
+    UNEQUAL = [6, 1, 5, 1, 4, 1, 3, 1, 2, 2, 1, 1, 6, 1, 5, 1]  # MiB
+
     @staticmethod
     def writing(*mebibytes):
         return ["sh", "-c", "n=0; for m in " + " ".join(map(str, mebibytes)) +
@@ -315,9 +322,14 @@ class Choice(RunCase):
         self.assertIn("next run: not placed: Lustre's default is as good", said)
         self.assertIn("no plan: Lustre's default is as good", self.iez("app", "show", "equal").stdout)
 
+    def test_a_plan_that_waits_is_space_and_not_traffic(self):
+        self.assertTrue(self.report(self.slowly(self.writing(*self.UNEQUAL)), "--app", "waiting")["next_plan"])
+        self.empty()
+        told = self.report(self.writing(*[2] * 8), "--app", "equal")
+        self.assertEqual((told["next_plan"], told["verdict"]), (None, "Lustre's default is as good"), told)
+
     def test_unequal_sizes_are_placed(self):
-        sizes = [6, 1, 5, 1, 4, 1, 3, 1, 2, 2, 1, 1, 6, 1, 5, 1]
-        command = self.slowly(self.writing(*sizes))
+        command = self.slowly(self.writing(*self.UNEQUAL))
         first = self.report(command, "--app", "unequal")
         self.assertTrue(first["next_plan"], first)
         self.assertIn("of the default's time", first["verdict"])
@@ -364,9 +376,8 @@ class Choice(RunCase):
         self.assertIn("40 below 1.00 MiB", told["verdict"])
 
     def test_written_over_in_place_and_replaced(self):
-        sizes = [6, 1, 5, 1, 4, 1, 3, 1, 2, 2, 1, 1, 6, 1, 5, 1]
         self.environment["IEZ_PLACE_WHEN"] = "always"  # runs as short as these differ by chance
-        over = self.writing(*sizes)
+        over = self.writing(*self.UNEQUAL)
         over[2] = over[2].replace("bs=1M", "conv=notrunc bs=1M")
         self.report(over, "--app", "over")
         second = self.report(over, "--app", "over")  # planned, but all of them are there
