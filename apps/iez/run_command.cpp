@@ -210,6 +210,9 @@ Result<void> run_run(const RunCommandOptions& options, Context& context) {
   const auto ending = runs::run_command(options.command, life.variables());
   if (!ending) {
     fmt::print(stderr, "iez run: {}\n", text::printable(ending.error().message));
+    life.not_started();
+    tell(life.report(), application, options);
+    life.release();
     runs::end_like({.status = ending.error().os_errno == ENOENT ? kNotFound : kCannotRun});
   }
   life.finish(*ending);

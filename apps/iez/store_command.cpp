@@ -239,8 +239,8 @@ std::string model_text(const ordered_json& model) {
   if (!model.is_object() || !model.contains("templates") || !model["templates"].is_array()) return out;
   for (const ordered_json& one : model["templates"]) {
     if (one.is_string()) out += fmt::format("  {}\n", text::printable(one.get<std::string>()));
-    if (!one.is_object() || !one.contains("name") || !one["name"].is_string()) continue;
-    out += fmt::format("  {}", text::printable(one["name"].get<std::string>()));
+    if (!one.is_object() || !one.contains("pattern") || !one["pattern"].is_string()) continue;
+    out += fmt::format("  {}", text::printable(one["pattern"].get<std::string>()));
     if (one.contains("files") && one["files"].is_number_unsigned())
       out += ", " + counted(one["files"].get<std::size_t>(), "file");
     if (one.contains("bytes") && one["bytes"].is_number_unsigned())

@@ -20,12 +20,15 @@
 #include "planning/phases.hpp"
 #include "runs/helper_files.hpp"
 #include "runs/mount_table.hpp"
+#include "runs/row_rules.hpp"
 
 namespace iez::runs {
 
 namespace {
 
 constexpr std::size_t kMaxLayouts = 4096;  // that are looked up: one round trip each
+constexpr std::int64_t kSecond = 1'000'000'000;
+constexpr std::int64_t kClockTick = 20'000'000;  // of times in files
 
 // Traces of POSIX calls tell neither stripe counts nor OSTs; the files do, where they are still there.
 void add_layouts(Gathered& out) {
@@ -61,6 +64,20 @@ class Sizes {
  private:
   std::size_t looked_ = 0;
 };
+
+// Whether somebody has read the file since then: a kernel sets its time of access when it is first read after it was written.
+bool accessed_since(const std::string& name, std::int64_t time_ns) {
+  struct stat status{};
+  if (::lstat(name.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
+  const std::int64_t grain = status.st_atim.tv_nsec == 0 ? kSecond : kClockTick;  // Lustre keeps whole seconds
+  return status.st_atim.tv_sec * kSecond + status.st_atim.tv_nsec + grain > time_ns;
+}
+
+Bytes read_from(const trace::TracedFile& file, Bytes held, Bytes least_file) {
+  const bool written_over = file.creates == 0 && held.count > 0 && held.count >= least_file.count / kTogether;
+  if (file.read.count > 0 || !written_over || !file.first_ns || trace::removed(file)) return file.read;
+  return Bytes{accessed_since(trace::final_name(file), *file.first_ns) ? 1U : 0U};
+}
 
 // Where a file was written, or read, and when.
 struct Part {
@@ -176,13 +193,14 @@ Result<Gathered> gather(const std::string& trace_folder, std::span<const std::st
     if (file.creates == 0 && file.written.count == 0 && file.read.count == 0) return {};
     if (file.name.size() > store::kMaxName || file.renamed.size() > store::kMaxName) return {};
     if (std::ranges::none_of(below, [&](const std::string& folder) { return is_below(file.name, folder); })) return {};
+    const Bytes held = sizes.held(file);
     const bool own_name = file.renamed.empty() || file.renamed == file.name;
     taken.push_back({.first_ns = file.first_ns.value_or(std::numeric_limits<std::int64_t>::max()),
                      .opened_ns = file.opened_ns.value_or(std::numeric_limits<std::int64_t>::min()),
                      .row = {.name = file.name,
                              .renamed = own_name ? std::string() : file.renamed,
-                             .written = sizes.held(file),
-                             .read = file.read,
+                             .written = held,
+                             .read = read_from(file, held, least_file),
                              .stripe_count = file.stripe_count,
                              .stripe_size = file.stripe_size,
                              .rank = file.rank,

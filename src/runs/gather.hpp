@@ -7,6 +7,10 @@
 // read in part counts by what was read of it. A smaller file belongs to the phase in which it begins, if there is one, and counts
 // for nothing in it.
 //
+// A file that was written over may have been read by mapping it, which no call tells. Its time of access does, where the file
+// system keeps it: if that is since the run used the file first, one byte counts as read. Only files are looked at that a plan
+// could be for.
+//
 // Thread safety: none beyond that of the files.
 #pragma once
 

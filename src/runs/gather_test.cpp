@@ -1,7 +1,10 @@
 #include "runs/gather.hpp"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <fstream>
 #include <map>
 
 #include <gmock/gmock.h>
@@ -196,6 +199,32 @@ TEST(CountOsts, OfPhasesWhoseFilesAreAllKnown) {
   EXPECT_EQ(got.phases[0].osts, 3U);
   EXPECT_EQ(got.phases[1].osts, 0U);
   EXPECT_EQ(got.phases[2].osts, 0U);
+}
+
+// Mapped, and then written over by calls: the time of access alone tells.
+TEST_F(GatherTest, WhatWasReadWithoutCallsIsKnownByItsTimeOfAccess) {
+  std::map<std::string, std::uint64_t> expected;
+  std::vector<trace::TracedFile> files;
+  const auto add = [&](const std::string& word, std::int64_t accessed_s, std::uint64_t read, Bytes size = kSize,
+                       bool created = false) {
+    trace::TracedFile file = written(folder_.path(word), 10, 20, size);
+    file.creates = created ? 1 : 0;
+    std::ofstream(file.name) << "state";
+    const timespec times[2] = {{.tv_sec = kStart / kSecond + accessed_s, .tv_nsec = 0},  // NOLINT(modernize-avoid-c-arrays)
+                               {.tv_sec = kStart / kSecond + 20, .tv_nsec = 0}};
+    ASSERT_EQ(::utimensat(AT_FDCWD, file.name.c_str(), times, 0), 0);
+    expected[file.name] = read;
+    files.push_back(file);
+  };
+  add("mapped", 10, 1);
+  add("whole_seconds", 9, 1);  // opened at 9.9
+  add("unread", 8, 0);
+  add("small", 10, 0, Bytes::kib(1));
+  add("new", 15, 0, kSize, true);
+  segment(0, files);
+  std::map<std::string, std::uint64_t> got;
+  for (const store::FileRow& file : gathered(folder_.root()).files) got[file.name] = file.read.count;
+  EXPECT_EQ(got, expected);
 }
 
 TEST_F(GatherTest, OwnLayoutsAreTold) {

@@ -3,13 +3,18 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <map>
+#include <memory>
+#include <unordered_map>
 
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "lustre/tree_test_support.hpp"
 #include "plan/plan_reader.hpp"
+#include "planning/waiting.hpp"
 #include "runs/compile_plan.hpp"
 #include "runs/model_text.hpp"
 #include "runs/space.hpp"
@@ -232,6 +237,91 @@ TEST(Planner, StatisticsThatLagBehind) {
   const model::Cluster least = at_least(now, before, added);
   EXPECT_EQ(model::used(least.osts[0]), Bytes::gib(2));
   EXPECT_EQ(model::used(least.osts[1]), Bytes::gib(3));
+}
+
+// The whole way on this node: targets by their parameters, other plans by the store.
+class PlanHere : public testing::Test {
+ protected:
+  PlanHere() : clock_(WallTime(std::chrono::days(20'000))) {
+    for (const char* const ost : {"fs-OST0000", "fs-OST0001"}) tree_.add_ost(ost, 10U << 20U, 10U << 20U, 10U << 20U);
+    auto opened = store::Store::open(tree_.path("iez.db"), clock_);
+    EXPECT_TRUE(opened) << opened.error().message;
+    store_ = *std::move(opened);
+    settings_.roots = {tree_.root()};
+    settings_.place.always = true;
+  }
+
+  store::Application application(const char* owner, const char* name) {
+    const auto made = store_->ensure_application(owner, name, "");
+    EXPECT_TRUE(made);
+    return *made;
+  }
+  // OST 0 has room for one file of 512 MiB beside what this plan will write there.
+  void add_plan(const store::Application& of, const char* file_system) {
+    store::Prediction prediction = prediction_of(1, 9600);
+    prediction.application = of.id;
+    prediction.made_ns = clock_.wall().time_since_epoch().count();
+    const auto id = store_->put_prediction(prediction);
+    ASSERT_TRUE(id) << id.error().message;
+    store::Allocation allocation;
+    allocation.prediction = *id;
+    allocation.plan = plan_text(1);
+    allocation.made_ns = prediction.made_ns;
+    allocation.planner = kLocalPlanner;
+    allocation.file_system = file_system;
+    allocation.rows.emplace_back().layouts = {{.stripe_size = Bytes::mib(1), .osts = {OstIndex{0}}}};
+    const auto stored = store_->put_allocation(allocation);
+    ASSERT_TRUE(stored) << stored.error().message;
+  }
+  Files planned(const store::Application& application, const std::unordered_map<std::string, model::Cluster>& before = {}) {
+    const store::Prediction prediction = prediction_of(4, 512);
+    const std::vector<LayoutMount> mounts{{.path = "/s", .file_system = "fs"}};
+    std::vector<std::string> notes;
+    const auto outcome = make_plan({.settings = settings_,
+                                    .application = application,
+                                    .prediction = prediction,
+                                    .mounts = mounts,
+                                    .before = before,
+                                    .files = {},
+                                    .store = *store_,
+                                    .host = "",
+                                    .clock = clock_,
+                                    .notes = notes});
+    EXPECT_TRUE(outcome) << outcome.error().message;
+    return outcome && outcome->allocation ? files_on(prediction, *outcome) : Files{};
+  }
+
+  lustre::TemporaryTree tree_;
+  ManualClock clock_;
+  std::unique_ptr<store::Store> store_;
+  config::Settings settings_;
+};
+
+TEST_F(PlanHere, WaitingPlansOfOthersAreSpaceThatFades) {
+  const auto mine = application("me", "mine");
+  add_plan(application("me", "elsewhere"), "other");
+  add_plan(application("somebody", "mine"), "fs");
+  EXPECT_EQ(planned(mine), (Files{{0, 2}, {1, 2}}));
+  add_plan(application("me", "waiting"), "fs");
+  EXPECT_EQ(planned(mine), (Files{{0, 1}, {1, 3}}));
+  clock_.advance(std::chrono::hours(24 * planning::kGapsGone));  // nobody knows how often it runs: a day is assumed
+  EXPECT_EQ(planned(mine), (Files{{0, 2}, {1, 2}}));
+}
+
+TEST_F(PlanHere, ThePlanThatIsReplacedTakesNoRoom) {
+  const auto mine = application("me", "mine");
+  add_plan(mine, "fs");
+  EXPECT_EQ(planned(mine), (Files{{0, 2}, {1, 2}}));
+  EXPECT_EQ(planned(application("me", "another")), (Files{{0, 1}, {1, 3}}));
+}
+
+TEST_F(PlanHere, StatisticsThatLagBehindWhatWasKnownBeforeTheRun) {
+  const auto mine = application("me", "mine");
+  model::Cluster before = cluster_of(2);
+  EXPECT_EQ(planned(mine, {{"fs", before}}), (Files{{0, 2}, {1, 2}}));
+  before.osts[0].free = before.osts[0].available = Bytes::mib(700);
+  EXPECT_EQ(planned(mine, {{"fs", before}}), (Files{{0, 1}, {1, 3}}));
+  EXPECT_EQ(planned(mine, {{"other", before}}), (Files{{0, 2}, {1, 2}}));
 }
 
 TEST(Planner, DetailsAsText) {

@@ -71,6 +71,18 @@ Result<input::UniqueFd> lock_file(const std::string& path) {
   return fd;
 }
 
+Result<std::optional<input::UniqueFd>> lock_file_within(const std::string& path, Duration patience, Clock& clock) {
+  constexpr Duration kPause{10'000'000};
+  IEZ_TRY(input::UniqueFd fd, open_lock(path));
+  const Duration until = clock.monotonic() + patience;
+  while (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK && errno != EINTR) return fail_errno(errno, path);
+    if (clock.monotonic() >= until) return std::nullopt;
+    clock.sleep(kPause);
+  }
+  return fd;
+}
+
 Result<RunFolder> RunFolder::make(const std::string& parent, const std::string& id) {
   IEZ_CHECK(make_private_folder(parent));
   IEZ_TRY(const input::UniqueFd making, lock_file(parent + "/.lock"));

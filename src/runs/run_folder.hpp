@@ -7,8 +7,10 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 
+#include "base/clock.hpp"
 #include "base/result.hpp"
 #include "input/byte_stream.hpp"
 
@@ -19,6 +21,8 @@ namespace iez::runs {
 
 // Waits for a lock on the file, which is made; held as long as the descriptor is open.
 [[nodiscard]] Result<input::UniqueFd> lock_file(const std::string& path);
+// Likewise, for as long as the patience lasts; nothing: somebody else holds it still.
+[[nodiscard]] Result<std::optional<input::UniqueFd>> lock_file_within(const std::string& path, Duration patience, Clock& clock);
 
 class RunFolder {
  public:

@@ -61,6 +61,23 @@ TEST_F(RunFolderTest, LeftoversAreRemovedAndLivingOnesAreNot) {
   EXPECT_TRUE(fs::exists(first->trace_folder()));
 }
 
+TEST_F(RunFolderTest, ALockIsWaitedForWithPatience) {
+  const std::string path = base_ + "/x.lock";
+  ManualClock clock;
+  {
+    const auto held = lock_file(path);
+    ASSERT_TRUE(held);
+    const auto busy = lock_file_within(path, Duration{1'000'000'000}, clock);
+    ASSERT_TRUE(busy);
+    EXPECT_FALSE(*busy);
+    EXPECT_EQ(clock.monotonic(), Duration{1'000'000'000});
+  }
+  const auto had = lock_file_within(path, Duration{0}, clock);
+  ASSERT_TRUE(had);
+  EXPECT_TRUE(*had);
+  EXPECT_FALSE(lock_file_within(base_ + "/nowhere/x.lock", Duration{0}, clock));
+}
+
 TEST_F(RunFolderTest, WhatCannotBeMadeIsAnError) {
   std::ofstream(base_ + "/file") << "";
   EXPECT_FALSE(RunFolder::make(base_ + "/file/runs", "a"));

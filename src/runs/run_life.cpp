@@ -31,6 +31,7 @@
 #include "runs/mount_table.hpp"
 #include "runs/next_plan.hpp"
 #include "runs/next_prediction.hpp"
+#include "runs/old_contents.hpp"
 #include "runs/planner.hpp"
 #include "runs/remote_plan.hpp"
 #include "runs/replaced_files.hpp"
@@ -47,8 +48,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr Duration kPatience{1'000'000'000};  // of the store: the command waits
-constexpr std::size_t kLookedBack = 64;       // runs in which a file may have been read
+constexpr Duration kPatience{1'000'000'000};  // with the store, and with another run that is planning: the command waits
+constexpr const char* kOthersPlan = "another run of this application is planning";
+constexpr std::size_t kLookedBack = store::OpenOptions{}.keep_runs;  // runs whose files are kept
 
 std::string joined(const std::vector<std::string>& words) {
   std::string out;
@@ -77,14 +79,15 @@ std::string first_of(std::span<const std::string> texts) {
   return out;
 }
 
-// Apart those that were read, which must stay.
-MovableFiles without(std::vector<std::string> names, const std::unordered_set<std::string>& read) {
+// Apart those that are there and may be needed.
+MovableFiles without_needed(std::vector<std::string> names, const OldContents& old_contents) {
   MovableFiles out;
   for (std::string& name : names) {
-    if (!read.contains(name)) {
+    std::string why = old_contents.why_needed(name);
+    if (why.empty()) {
       out.names.push_back(std::move(name));
     } else if (struct stat status{}; ::lstat(name.c_str(), &status) == 0) {
-      out.left.push_back({.name = std::move(name), .why = "a run read it"});
+      out.left.push_back({.name = std::move(name), .why = std::move(why)});
     }
   }
   return out;
@@ -102,6 +105,7 @@ class RunLife::State {
 
   void prepare();
   void finish(const Ending& ending);
+  void end_replacing(bool ended_well);
   void release() {
     folder_.reset();
     store_.reset();
@@ -115,6 +119,7 @@ class RunLife::State {
   std::string lock_path() const { return fmt::format("{}/plans/{}.lock", options_.state, options_.application); }
   std::string own_plan() const { return plan_path(options_.state, options_.application); }
 
+  void choose_way();
   bool open_store(Duration patience);
   bool find_plan();
   bool make_folder();
@@ -123,10 +128,15 @@ class RunLife::State {
   Result<void> plan_late();
   PlanQuestion question_of(const store::Prediction& prediction);
   NextPlanQuestion next_question();
+  Result<bool> may_plan();
+  Result<void> others_plan();
   void plan_anew();
   std::string why_unfit(const store::Prediction& last) const;
+  bool is_the_plan(const std::string& path) const;
+  Result<void> take_plan_file();
   Result<void> take_plan();
-  std::unordered_set<std::string> names_read();
+  void remember_prediction();
+  OldContents old_contents();
   void tell_left(std::span<const LeftFile> left);
   void move_aside();
   void tell_movable();
@@ -153,6 +163,10 @@ class RunLife::State {
   std::unique_ptr<ReplacedFiles> replaced_;
   std::string no_plan_;                                     // why there is none
   std::unordered_map<std::string, model::Cluster> before_;  // by file system, when the run began
+  input::UniqueFd planning_;                                // the application's lock, as long as this run plans
+  bool others_plan_ = false;                                // it was waited for in vain
+  bool known_unfit_ = false;                                // the plan that this run goes by is for another one
+  store::Id prediction_ = 0;                                // that this run is judged by; 0: none
   std::int64_t started_ns_ = 0;
   Gathered gathered_;
 };
@@ -283,6 +297,17 @@ std::string RunLife::State::why_unfit(const store::Prediction& last) const {
   return unfit.empty() ? "" : fmt::format("OST {} is {}", unfit.front().ost.value, unfit.front().why);
 }
 
+// Plans are made by one run at a time; the others wait for so long, and then do without.
+Result<bool> RunLife::State::may_plan() {
+  if (planning_) return true;
+  if (others_plan_) return false;
+  IEZ_CHECK(make_private_folder(options_.state + "/plans"));
+  IEZ_TRY(auto lock, lock_file_within(lock_path(), kPatience, clock_));
+  others_plan_ = !lock;
+  if (lock) planning_ = *std::move(lock);
+  return !others_plan_;
+}
+
 // Before the run: for its number of ranks, on the targets as they are, and for files that are to be moved aside.
 void RunLife::State::plan_anew() {
   const auto last = store_->latest_prediction(application_->id);
@@ -290,8 +315,8 @@ void RunLife::State::plan_anew() {
   const std::string why = why_unfit(**last);
   if (why.empty() && !options_.replace) return;
   const auto planned = [&]() -> Result<void> {
-    IEZ_CHECK(make_private_folder(options_.state + "/plans"));
-    IEZ_TRY(const input::UniqueFd lock, lock_file(lock_path()));
+    IEZ_TRY(const bool alone, may_plan());
+    if (!alone) return fail(Errc::exists, kOthersPlan);
     IEZ_TRY(const NextPlan next, make_next_plan(next_question()));
     if (next.allocation) return compile_newest();
     (void)::unlink(own_plan().c_str());
@@ -299,6 +324,7 @@ void RunLife::State::plan_anew() {
   }();
   if (!planned) {
     note(fmt::format("the plan could not be made anew ({}): {}", why.empty() ? "--replace" : why, planned.error().message));
+    known_unfit_ = !why.empty();
     return;
   }
   if (!why.empty()) note(fmt::format("planned anew: {}", why));
@@ -343,8 +369,8 @@ Result<void> RunLife::State::plan_late() {
   // Most often it is there: no lock then.
   IEZ_TRY(const bool before, missing());
   if (!before) return {};
-  IEZ_CHECK(make_private_folder(options_.state + "/plans"));
-  IEZ_TRY(const input::UniqueFd lock, lock_file(lock_path()));
+  IEZ_TRY(const bool alone, may_plan());
+  if (!alone) return {};
   IEZ_TRY(const bool still, missing());
   if (!still) return {};
   IEZ_TRY(const auto prediction, store_->latest_prediction(application_->id));
@@ -371,51 +397,67 @@ bool RunLife::State::find_late_plan() {
   return find_plan();
 }
 
-// The plan for this run: its own copy, so that all of its processes see the same one.
-Result<void> RunLife::State::take_plan() {
-  std::string source = options_.plan_file;
-  if (source.empty()) {
-    IEZ_CHECK(make_private_folder(options_.state + "/plans"));
-    IEZ_TRY(const input::UniqueFd lock, lock_file(lock_path()));
-    // Another run may have planned meanwhile.
-    if (!find_plan()) return fail(Errc::not_found, "the plan was taken back");
-    if (allocation_->planner != kLocalPlanner && options_.settings.coordinator.asked()) {
-      if (const auto renewed = renew_from_coordinator(options_.settings, *store_, *allocation_); !renewed) {
-        note(fmt::format("the plan could not be looked over: {}", renewed.error().message));
-      }
-      if (!find_plan()) return fail(Errc::not_found, "the plan was taken back");
-    }
-    const auto reader = plan::PlanReader::open(own_plan());
-    if (!reader || reader->info().id != plan_number(allocation_->plan) || reader->info().created_ns != allocation_->made_ns) {
-      IEZ_CHECK(compile_newest());
-    }
-    source = own_plan();
-    if (::link(source.c_str(), folder_->plan_path().c_str()) == 0) {
-      report_.plan = allocation_->plan;
-      return {};
-    }
-    report_.plan = allocation_->plan;
-  } else {
-    IEZ_TRY(const plan::PlanReader reader, plan::PlanReader::open(source));
-    report_.plan = plan_text(reader.info().id);
-  }
+// Whether the file holds the plan that this run is to go by.
+bool RunLife::State::is_the_plan(const std::string& path) const {
+  const auto reader = plan::PlanReader::open(path);
+  return reader && reader->info().id == plan_number(allocation_->plan) && reader->info().created_ns == allocation_->made_ns;
+}
+
+Result<void> RunLife::State::take_plan_file() {
+  IEZ_TRY(const plan::PlanReader reader, plan::PlanReader::open(options_.plan_file));
+  report_.plan = plan_text(reader.info().id);
   std::error_code error;
-  fs::copy_file(source, folder_->plan_path(), error);
-  if (error) return fail_errno(error.value(), source);
+  fs::copy_file(options_.plan_file, folder_->plan_path(), error);
+  if (error) return fail_errno(error.value(), options_.plan_file);
   return {};
 }
 
-// Files that were there when a run began, and that it read: what it goes on from, most likely.
-std::unordered_set<std::string> RunLife::State::names_read() {
-  std::unordered_set<std::string> out;
+// The plan for this run: its own copy, so that all of its processes see the same one.
+Result<void> RunLife::State::take_plan() {
+  if (!options_.plan_file.empty()) return take_plan_file();
+  const store::Id fitting = known_unfit_ ? 0 : allocation_->id;
+  IEZ_TRY(const bool alone, may_plan());
+  // Another run may have planned meanwhile.
+  if (!find_plan()) return fail(Errc::not_found, "the plan was taken back");
+  if (alone && allocation_->planner != kLocalPlanner && options_.settings.coordinator.asked()) {
+    if (const auto renewed = renew_from_coordinator(options_.settings, *store_, *allocation_); !renewed) {
+      note(fmt::format("the plan could not be looked over: {}", renewed.error().message));
+    }
+    if (!find_plan()) return fail(Errc::not_found, "the plan was taken back");
+  }
+  if (allocation_->id != fitting) {
+    const auto its = store_->prediction(allocation_->prediction);
+    known_unfit_ = !its || !*its || !why_unfit(**its).empty();
+  }
+  report_.plan = allocation_->plan;
+  if (alone && !is_the_plan(own_plan())) IEZ_CHECK(compile_newest());
+  const std::string copy = folder_->plan_path();
+  if (::link(own_plan().c_str(), copy.c_str()) == 0) {
+    if (is_the_plan(copy)) return {};
+    (void)::unlink(copy.c_str());  // whoever plans now has put another one there
+  }
+  IEZ_TRY(const auto whole, store_->allocation(allocation_->id));
+  if (!whole) return fail(Errc::not_found, "the plan is gone from the store");
+  IEZ_TRY([[maybe_unused]] const auto summary, compile_plan(*whole, copy));
+  return {};
+}
+
+// Other runs of the application may come and go before this one ends, and each stores a prediction of the next.
+void RunLife::State::remember_prediction() {
+  if (!store_ || !application_) return;
+  if (report_.mode == Mode::place && options_.plan_file.empty()) {
+    prediction_ = allocation_->prediction;
+  } else if (const auto last = store_->latest_prediction(application_->id); last && *last) {
+    prediction_ = (*last)->id;
+  }
+}
+
+OldContents RunLife::State::old_contents() {
+  OldContents out;
   const auto runs = store_->runs(application_->id, kLookedBack);
   if (!runs) return out;
   for (const store::Run& run : *runs) {
-    const auto files = store_->files(run.id);
-    if (!files) continue;
-    for (const store::FileRow& file : *files) {
-      if (!file.created && file.read.count > 0) out.insert(file.name);
-    }
+    if (const auto files = store_->files(run.id)) out.add(*files);
   }
   return out;
 }
@@ -434,7 +476,7 @@ void RunLife::State::move_aside() {
   for (const store::AllocationRow& row : (*whole)->rows) {
     if (row.files == 1) names.push_back(row.created_as.empty() ? row.name : row.created_as);
   }
-  const MovableFiles wanted = without(std::move(names), names_read());
+  const MovableFiles wanted = without_needed(std::move(names), old_contents());
   Rng rng(static_cast<std::uint64_t>(now()) ^ (static_cast<std::uint64_t>(::getpid()) << 40U));
   auto moved = ReplacedFiles::move_aside(options_.state + "/replaced", fmt::format("{:016x}", rng.bits()), wanted.names);
   if (!moved) return note(fmt::format("no file is moved aside: {}", moved.error().message));
@@ -454,7 +496,7 @@ void RunLife::State::tell_movable() {
     if (row.files == 1 && row.bytes >= options_.settings.place.least_file)
       names.push_back(row.created_as.empty() ? row.name : row.created_as);
   }
-  const MovableFiles wanted = without(std::move(names), names_read());
+  const MovableFiles wanted = without_needed(std::move(names), old_contents());
   const MovableFiles movable = movable_files(wanted.names);
   note(movable.names.empty() ? std::string("no file would be moved aside")
                              : fmt::format("{} would be moved aside if there is a plan for new ones: {}",
@@ -463,7 +505,8 @@ void RunLife::State::tell_movable() {
   tell_left(movable.left);
 }
 
-void RunLife::State::prepare() {
+// The mode and the plan.
+void RunLife::State::choose_way() {
   choose_folders();
   ModeQuestion question{.enabled = options_.settings.enabled,
                         .traceable = !folders_.empty(),
@@ -516,15 +559,21 @@ void RunLife::State::prepare() {
       why = "the plan could not be used";
     }
   }
-  if (options_.replace && mode == Mode::place) move_aside();
-  if (options_.replace && mode == Mode::learn) note(fmt::format("no file is moved aside: {}", why));
   report_.mode = mode;
   report_.why = std::move(why);
+}
+
+void RunLife::State::prepare() {
+  choose_way();
+  planning_.reset();
+  if (options_.dry_run || report_.mode == Mode::plain) return;
+  remember_prediction();
+  if (options_.replace && report_.mode == Mode::place) move_aside();
+  if (options_.replace && report_.mode == Mode::learn) note(fmt::format("no file is moved aside: {}", report_.why));
   started_ns_ = now();
-  if (mode == Mode::plain) return;
   variables_ = variables_for({.libraries = options_.libraries,
                               .trace_folder = folder_->trace_folder(),
-                              .plan = mode == Mode::place ? folder_->plan_path() : std::string(),
+                              .plan = report_.mode == Mode::place ? folder_->plan_path() : std::string(),
                               .folders = folders_,
                               .osts = known_osts()},
                              config::default_sources().environment);
@@ -562,8 +611,8 @@ Result<void> RunLife::State::record(const Ending& ending) {
   if (gathered_.summary.segments == 0) {
     note("no process left a trace: is the program static, or did its ranks run where the state folder is not? (see iez inject)");
   }
-  IEZ_TRY(const auto last, store_->latest_prediction(application_->id));
-  if (last && !last->rows.empty() && report_.files > 0) {
+  IEZ_TRY(const auto last, store_->prediction(prediction_));
+  if (last && !last->rows.empty() && report_.files > 0) {  // without rows: it is not kept any more, and nothing is judged
     PredictionUse use = use_of(*last, gathered_.files, options_.settings.place.least_file);
     report_.created = use.created;
     report_.predicted = use.predicted;
@@ -605,9 +654,19 @@ void RunLife::State::mark_created(const Gathered& gathered) {
   if ((*whole)->planner != kLocalPlanner) tell_created(options_.settings, **whole, rows);
 }
 
+// The plan that another run is making, or that there is, will do for the next one.
+Result<void> RunLife::State::others_plan() {
+  IEZ_TRY(const auto all, store_->allocations(application_->id));
+  if (all.empty() || all.front().planned + all.front().created == 0) {
+    note(fmt::format("this run has planned nothing: {}", kOthersPlan));
+  }
+  return {};
+}
+
 Result<void> RunLife::State::plan_next() {
-  IEZ_CHECK(make_private_folder(options_.state + "/plans"));
-  IEZ_TRY(const input::UniqueFd lock, lock_file(lock_path()));
+  others_plan_ = false;
+  IEZ_TRY(const bool alone, may_plan());
+  if (!alone) return others_plan();
   NextPlanQuestion question = next_question();
   question.ranks = 0;  // whoever runs it next says how many, before that run
   question.replace = false;
@@ -653,13 +712,16 @@ void RunLife::State::tell_gain() {
   if (answer.reads.gain != planning::Gain::unknown) report_.read_ratio = answer.reads.ratio;
 }
 
+void RunLife::State::end_replacing(bool ended_well) {
+  if (!replaced_) return;
+  for (std::string& told : replaced_->finish(ended_well)) note(std::move(told));
+  replaced_.reset();
+}
+
 void RunLife::State::finish(const Ending& ending) {
   const bool ended_well = ending.code() == 0;
-  if (replaced_) {
-    for (std::string& told : replaced_->finish(ended_well)) note(std::move(told));
-    replaced_.reset();
-  }
-  if (report_.mode == Mode::plain || !folder_) return;
+  end_replacing(ended_well);
+  if (report_.mode == Mode::plain || !folder_ || !store_) return;
   if (const auto recorded = record(ending); !recorded) {
     note(fmt::format("this run is not recorded: {}", recorded.error().message));
     return;
@@ -674,7 +736,7 @@ void RunLife::State::finish(const Ending& ending) {
   tell_gain();
   if (report_.files == 0) return;
   if (!ended_well) return;  // what there is stays: a plan, or none
-  if (report_.mode == Mode::place && options_.plan_file.empty()) {
+  if (report_.mode == Mode::place && options_.plan_file.empty() && !known_unfit_) {
     FitFacts facts{.files = report_.created, .unpredicted = report_.created - report_.predicted, .size_error = std::nullopt};
     if (report_.accuracy) facts.size_error = 1 - *report_.accuracy / 100;
     if (const std::string why = misfit(facts, fit_limits(options_.settings)); !why.empty()) {
@@ -685,6 +747,7 @@ void RunLife::State::finish(const Ending& ending) {
     }
   }
   if (const auto planned = plan_next(); !planned) note(fmt::format("no plan for the next run: {}", planned.error().message));
+  planning_.reset();
 }
 
 // ---- The handle ----
@@ -694,6 +757,7 @@ RunLife::~RunLife() = default;
 void RunLife::prepare() { state_->prepare(); }
 const Variables& RunLife::variables() const { return state_->variables(); }
 void RunLife::finish(const Ending& ending) { state_->finish(ending); }
+void RunLife::not_started() { state_->end_replacing(false); }
 void RunLife::release() { state_->release(); }
 const RunReport& RunLife::report() const { return state_->report(); }
 

@@ -4,6 +4,7 @@
 //              target of it died or filled up; files moved aside where that is asked for; the variables
 //   finish()   segments -> files -> the store; how good the last prediction was, and whether placed runs are faster; the next
 //              prediction; a plan for it, by the coordinator or here, or why there is none; the plan file
+//   not_started()  in place of finish(): the command could not be started; what was moved aside is put back
 //
 // Nothing here fails the command: what cannot be done is told in notes() and left out. The store is the truth, and each of its
 // changes is a transaction; the plan file is made from it and made anew where they differ. So a run that is killed at any moment
@@ -86,6 +87,7 @@ class RunLife {
   void prepare();
   const Variables& variables() const;
   void finish(const Ending& ending);
+  void not_started();
   void release();  // the folder: before the process ends without its destructors
 
   const RunReport& report() const;

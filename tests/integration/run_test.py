@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """iez run on a lab: learnt, planned, placed as planned; learnt again; killed, concurrent, without a store; signals and statuses."""
 
+import fcntl
 import json
 import os
 import pathlib
@@ -132,6 +133,11 @@ class Loop(RunCase):
         # Each file on a target of its own: there are eight.
         osts = {tuple(component["osts"]) for component in self.plan("shell").values()}
         self.assertEqual(len(osts), 6)
+        shown = json.loads(self.iez("app", "show", "shell", "--json").stdout)["prediction"]["model"]["templates"]
+        self.assertTrue(shown)
+        told = self.iez("app", "show", "shell").stdout
+        for template in shown:
+            self.assertIn(f"  {template['pattern']}, {template['files']} file", told)
 
     def test_what_is_written_over_counts_once(self):
         # Four times the same bytes, by truncation and in place; and a log that many processes append to, each knowing of its own bytes.
@@ -294,6 +300,8 @@ class Choice(RunCase):
         for name in ("IEZ_PLACE_WHEN", "IEZ_PLACE_LEAST_FILE"):
             del self.environment[name]
 
+    UNEQUAL = [6, 1, 5, 1, 4, 1, 3, 1, 2, 2, 1, 1, 6, 1, 5, 1]  # MiB
+
     @staticmethod
     def writing(*mebibytes):
         return ["sh", "-c", "n=0; for m in " + " ".join(map(str, mebibytes)) +
@@ -314,9 +322,14 @@ class Choice(RunCase):
         self.assertIn("next run: not placed: Lustre's default is as good", said)
         self.assertIn("no plan: Lustre's default is as good", self.iez("app", "show", "equal").stdout)
 
+    def test_a_plan_that_waits_is_space_and_not_traffic(self):
+        self.assertTrue(self.report(self.slowly(self.writing(*self.UNEQUAL)), "--app", "waiting")["next_plan"])
+        self.empty()
+        told = self.report(self.writing(*[2] * 8), "--app", "equal")
+        self.assertEqual((told["next_plan"], told["verdict"]), (None, "Lustre's default is as good"), told)
+
     def test_unequal_sizes_are_placed(self):
-        sizes = [6, 1, 5, 1, 4, 1, 3, 1, 2, 2, 1, 1, 6, 1, 5, 1]
-        command = self.slowly(self.writing(*sizes))
+        command = self.slowly(self.writing(*self.UNEQUAL))
         first = self.report(command, "--app", "unequal")
         self.assertTrue(first["next_plan"], first)
         self.assertIn("of the default's time", first["verdict"])
@@ -375,9 +388,8 @@ class Choice(RunCase):
         self.assertIn("40 below 1.00 MiB", told["verdict"])
 
     def test_written_over_in_place_and_replaced(self):
-        sizes = [6, 1, 5, 1, 4, 1, 3, 1, 2, 2, 1, 1, 6, 1, 5, 1]
         self.environment["IEZ_PLACE_WHEN"] = "always"  # runs as short as these differ by chance
-        over = self.writing(*sizes)
+        over = self.writing(*self.UNEQUAL)
         over[2] = over[2].replace("bs=1M", "conv=notrunc bs=1M")
         self.report(over, "--app", "over")
         second = self.report(over, "--app", "over")  # planned, but all of them are there
@@ -392,6 +404,22 @@ class Choice(RunCase):
         self.assertEqual(sorted(name.name for name in self.place.iterdir() if not name.name.startswith(".")),
                          sorted(f"out.{i}" for i in range(1, 17)))  # what the run did not leave is put back
         self.assertTrue(any("old contents are kept in" in note for note in failed["notes"]), failed)
+
+    def test_a_command_that_cannot_be_started_leaves_what_was_moved_aside(self):
+        self.environment["IEZ_PLACE_WHEN"] = "always"
+        over = self.writing(3, 1, 2)
+        over[2] = over[2].replace("bs=1M", "conv=notrunc bs=1M")
+        self.report(over, "--app", "start")
+        self.report(over, "--app", "start")
+        before = {name.name: name.stat().st_ino for name in self.place.iterdir()}
+        for command, status in (("./nothere", 127), ("/etc/passwd", 126)):
+            ended = self.iez_run([command], "--app", "start", "--replace", check=False)
+            self.assertEqual(ended.returncode, status, ended.stderr)
+            self.assertIn("3 files moved aside", ended.stderr)
+            self.assertEqual({name.name: name.stat().st_ino for name in self.place.iterdir()}, before)
+        self.nothing_left()
+        told = self.report(["./nothere"], "--app", "start", "--replace", check=False)
+        self.assertEqual((told["recorded"], told["mode"]), (False, "place"), told)
 
     def replaced(self, command, application, **options):
         """With --replace: the report, and what it says of files that were moved or not."""
@@ -442,6 +470,37 @@ class Choice(RunCase):
         self.assertEqual({name: os.lstat(self.place / name).st_ino for name in os.listdir(self.place)}, kept, told)
         self.assertIn("s.1 (a run read it)", notes[0])
 
+    def test_what_no_run_wrote_over_is_never_replaced(self):
+        """The first run made it: whether the next one goes on from it, nobody knows."""
+        self.environment["IEZ_PLACE_WHEN"] = "always"
+        writing = self.writing(1, 2, 3)
+        self.report(writing, "--app", "once")
+        kept = {name: os.lstat(self.place / name).st_ino for name in os.listdir(self.place)}
+        dry = json.loads(self.iez_run(writing, "--app", "once", "--replace", "--dry-run", "--json").stdout)
+        self.assertIn("no file would be moved aside", dry["notes"])
+        told, notes = self.replaced(writing, "once")
+        self.assertEqual({name: os.lstat(self.place / name).st_ino for name in os.listdir(self.place)}, kept, told)
+        self.assertIn("(no run is known that wrote over it)", notes[0])
+        told, notes = self.replaced(writing, "once")  # now one is known
+        self.assertEqual((told["placed"], notes[0].split(":")[0]), (3, "3 files moved aside"), told)
+
+    def test_what_a_run_mapped_is_never_replaced(self):
+        """A program that maps its last state and writes over it by calls. The lab keeps no times of access, so it sets them itself."""
+        self.environment["IEZ_PLACE_WHEN"] = "always"
+        program = ("import mmap, os, time\n"
+                   "for i in (1, 2, 3):\n"
+                   "    fd = os.open(f's.{i}', os.O_RDWR | os.O_CREAT, 0o644)\n"
+                   "    size = os.fstat(fd).st_size\n"
+                   "    state = bytes(mmap.mmap(fd, size, mmap.MAP_PRIVATE, mmap.PROT_READ)) if size else bytes(i << 20)\n"
+                   "    os.utime(fd, ns=(time.time_ns(), os.fstat(fd).st_mtime_ns))\n"
+                   "    os.pwrite(fd, bytes([(state[0] + 1) % 256]) + state[1:], 0)\n"
+                   "    os.close(fd)\n")
+        command = [sys.executable, "-c", program]
+        self.report(command, "--app", "mapped")
+        self.assertEqual(self.report(command, "--app", "mapped")["existing"], 3)
+        self.replaced(command, "mapped")
+        self.assertEqual({name.read_bytes()[0] for name in self.place.iterdir()}, {3})
+
     def test_cut_and_written_over(self):
         """O_TRUNC of files that are there creates none, in whichever run."""
         writing = ["sh", "-c", "for i in 1 2 3 4 5 6; do dd if=/dev/zero of=out.$i bs=1M count=$i status=none; done"]
@@ -464,7 +523,8 @@ class Choice(RunCase):
         self.assertEqual(modes, [("learn", False, 0), ("place", False, 5), ("place", True, 5), ("learn", False, 0),
                                  ("place", False, 20), ("place", False, 20)])
 
-    def test_another_number_of_ranks_is_planned_before_the_run(self):
+    def file_per_rank(self):
+        """A program of 2 MiB a rank. With an argument it says that it has begun, and waits until that file is there."""
         if not shutil.which("mpirun.openmpi") or not shutil.which("mpicc.openmpi"):
             self.skipTest("Open MPI is not here")
         program = self.state / "file_per_rank"
@@ -478,6 +538,10 @@ int main(int argc, char** argv) {
   int rank = 0;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (argc > 1) {
+    if (rank == 0) puts("begun"), fflush(stdout);
+    while (access(argv[1], F_OK) != 0) usleep(10000);
+  }
   char name[64];
   snprintf(name, sizeof name, "rank.%d", rank);
   int fd = open(name, O_CREAT | O_WRONLY | O_TRUNC, 0644);
@@ -488,12 +552,69 @@ int main(int argc, char** argv) {
 }
 """, encoding="utf-8")
         run(["mpicc.openmpi", "-O1", source, "-o", program])
+        return program
+
+    def test_another_number_of_ranks_is_planned_before_the_run(self):
+        program = self.file_per_rank()
         self.environment["IEZ_PLACE_WHEN"] = "always"
         self.report(["mpirun.openmpi", "-n", "3", program], "--app", "ranks")
         self.empty()
         more = self.report(["mpirun.openmpi", "-n", "6", program], "--app", "ranks")
         self.assertEqual((more["mode"], more["created"], more["predicted"], more["placed"]), ("place", 6, 6, 6), more)
         self.assertTrue(any("planned anew: 6 ranks instead of 3" in note for note in more["notes"]), more)
+
+    def test_a_run_is_judged_by_the_prediction_that_it_began_with(self):
+        """6 ranks go on while 2 of the same application come and go."""
+        program = self.file_per_rank()
+        self.environment["IEZ_PLACE_WHEN"] = "always"
+        for flags in ([], ["--learn"]):
+            self.report(["mpirun.openmpi", "-n", "6", program], "--app", "two")
+            self.empty()
+            go = self.state / f"go{len(flags)}"
+            words = self.exec_words(["mpirun.openmpi", "-n", "6", program, go], "--json", "--app", "two", *flags)
+            with subprocess.Popen(list(map(str, words)), env=self.environment, text=True, stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE) as long_one:
+                self.assertEqual(long_one.stdout.readline(), "begun\n")
+                few = self.report(["mpirun.openmpi", "-n", "2", program], "--app", "two")
+                self.empty()
+                go.touch()
+                _, said = long_one.communicate(timeout=LIMIT)
+            many = json.loads(said.splitlines()[-1])
+            self.assertEqual((few["mode"], few["created"], few["predicted"], few["given_up"]), ("place", 2, 2, False), few)
+            self.assertEqual((many["created"], many["predicted"], many["given_up"]), (6, 6, False), many)
+            self.assertEqual(many["mode"], "learn" if flags else "place")
+            self.assertTrue(many["next_plan"], many)
+            self.empty()
+
+    def test_nobody_waits_long_for_who_plans(self):
+        """Another run of the application plans, and does not come to an end."""
+        self.environment["IEZ_PLACE_WHEN"] = "always"
+        command = ["sh", "-c", self.writing(3, 1, 2)[2] + "; exit $0"]
+
+        def within(bound, status, *flags):
+            began = time.monotonic()
+            told = self.report([*command, status], "--app", "waiting", *flags, check=False)
+            self.assertLess(time.monotonic() - began, bound)
+            self.empty()
+            return told
+
+        (self.state / "iez/plans").mkdir(parents=True)
+        lock = os.open(self.state / "iez/plans/waiting.lock", os.O_CREAT | os.O_RDWR, 0o600)
+        self.addCleanup(os.close, lock)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        first = within(20, 0)
+        self.assertEqual((first["mode"], first["recorded"], first["next_plan"]), ("learn", True, None), first)
+        self.assertTrue(any("another run of this application is planning" in note for note in first["notes"]), first)
+        fcntl.flock(lock, fcntl.LOCK_UN)
+        self.assertTrue(within(20, 0)["next_plan"])
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for flags in ([], ["--replace"]):
+            told = within(20, 0, *flags)
+            self.assertEqual((told["mode"], told["placed"], told["recorded"], told["given_up"]), ("place", 3, True, False), told)
+            self.assertFalse(any("has planned nothing" in note for note in told["notes"]), told)
+        (self.state / "iez/plans/waiting.iezplan").unlink()  # the store has it
+        self.assertEqual(within(20, 0)["placed"], 3)
+        self.assertEqual(self.iez_run([*command, 7], "--app", "waiting", check=False).returncode, 7)
 
 
 class SlowTarget(RunCase):
