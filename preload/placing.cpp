@@ -87,7 +87,8 @@ bool find_in_plan(Name& name, plan::FoundLayout& layout) {
 
 // ---- The directory ----------------------------------------------------------------------------------------------------------
 
-// A word a directory: its hash but for the last byte, and there what is known. For the life of the process.
+// A word a directory: its hash but for the last byte, and there what is known. For the life of the process, once it could be
+// asked.
 constexpr std::size_t kDirectories = 512;
 std::uint64_t directories[kDirectories];
 
@@ -96,7 +97,7 @@ constexpr std::uint64_t kOwnLayout = 0x40;
 constexpr std::uint64_t kKindMask = 0x0F;
 
 struct DirectoryFacts {
-  FileSystemKind kind = FileSystemKind::other;
+  FileSystemKind kind = FileSystemKind::unknown;
   bool own_layout = false;
 };
 
@@ -160,7 +161,8 @@ bool has_own_layout(char* directory) {
 
 DirectoryFacts ask_directory(char* directory) {
   DirectoryFacts facts{.kind = lustre::file_system_kind_of(layout_calls(), AT_FDCWD, directory), .own_layout = false};
-  if (facts.kind == FileSystemKind::other || !settings.respect_directory_layout) return facts;
+  const bool takes_layouts = facts.kind == FileSystemKind::lustre || facts.kind == FileSystemKind::lab;
+  if (!takes_layouts || !settings.respect_directory_layout) return facts;
   facts.own_layout = has_own_layout(directory);
   return facts;
 }
@@ -177,6 +179,7 @@ DirectoryFacts directory_facts(Name& name) {
   name.text[size] = '\0';
   const DirectoryFacts facts = ask_directory(name.text);
   name.text[size] = kept;
+  if (facts.kind == FileSystemKind::unknown) return facts;  // programs make a directory after an open() that failed in it
   __atomic_store_n(&word, hash | kKnown | (facts.own_layout ? kOwnLayout : 0) | static_cast<std::uint64_t>(facts.kind),
                    __ATOMIC_RELAXED);
   return facts;
