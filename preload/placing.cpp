@@ -206,6 +206,27 @@ const lustre::LayoutCalls& layout_calls() {
   return kCalls;
 }
 
+// ---- Chosen by the program ---------------------------------------------------------------------------------------------------
+
+// Names whose stripes the program chooses by hints of MPI, by hash; of those that share a place the newest.
+constexpr std::size_t kNamesOfProgram = 256;
+std::uint64_t names_of_program[kNamesOfProgram];
+
+std::uint64_t& place_among_names(std::uint64_t hash) { return names_of_program[hash % kNamesOfProgram]; }
+
+void leave_to_program(const char* path) {
+  const ErrnoGuard keep;
+  const Scratch scratch;
+  if (!scratch || !absolute_name(AT_FDCWD, path, scratch->name)) return;
+  const std::uint64_t hash = hash_of(scratch->name.text, scratch->name.size);
+  __atomic_store_n(&place_among_names(hash), hash, __ATOMIC_RELAXED);
+}
+
+bool left_to_program(const Name& name) {
+  const std::uint64_t hash = hash_of(name.text, name.size);
+  return __atomic_load_n(&place_among_names(hash), __ATOMIC_RELAXED) == hash;
+}
+
 // ---- What became of it ------------------------------------------------------------------------------------------------------
 
 std::uint64_t* counter_of(LayoutOutcome outcome, abi::Header& header) {
@@ -332,7 +353,7 @@ bool open_planned(int dirfd, const char* path, int flags, mode_t mode, PlacedOpe
   }
   if (planned) {
     facts = directory_facts(scratch->name);
-    if (facts.own_layout) {
+    if (facts.own_layout || left_to_program(scratch->name)) {
       if (segment_is_there()) add(arena.header().layouts_respected, 1);
       planned = false;
     }
@@ -383,6 +404,12 @@ int answer_note(int command, const void* note) {
   if (told.size < sizeof(OpenNote)) return -1;
   std::memcpy(static_cast<void*>(&told), note, sizeof(told));
   if (command == kAskPlanned) return active.placing && told.path != nullptr && is_planned(told.path) ? 1 : 0;
+  if (command == kTellOwnLayout) {
+    if (told.path == nullptr) return -1;
+    if (active.placing) leave_to_program(told.path);
+    if (active.tracing) record_own_layout(told.path);
+    return 0;
+  }
   const ErrnoGuard keep;
   if (!active.tracing || !arena.in_own_process() || !arena.begin()) return -1;
   // Ranks of a part of the program say less than those of the launcher.
