@@ -43,7 +43,9 @@ int close_range_but_hidden(unsigned first, unsigned last, int flags) {
   return status;
 }
 
-bool is_note(int command) { return (command == kAskPlanned || command == kTellOpened) && (active.tracing || active.placing); }
+bool is_note(int command) {
+  return (command == kAskPlanned || command == kTellOpened || command == kTellOwnLayout) && (active.tracing || active.placing);
+}
 
 // A copy of the hidden one cannot be had, and its number is free.
 bool before_taking(int from, int to) {

@@ -87,7 +87,8 @@ bool find_in_plan(Name& name, plan::FoundLayout& layout) {
 
 // ---- The directory ----------------------------------------------------------------------------------------------------------
 
-// A word a directory: its hash but for the last byte, and there what is known. For the life of the process.
+// A word a directory: its hash but for the last byte, and there what is known. For the life of the process, once it could be
+// asked.
 constexpr std::size_t kDirectories = 512;
 std::uint64_t directories[kDirectories];
 
@@ -96,7 +97,7 @@ constexpr std::uint64_t kOwnLayout = 0x40;
 constexpr std::uint64_t kKindMask = 0x0F;
 
 struct DirectoryFacts {
-  FileSystemKind kind = FileSystemKind::other;
+  FileSystemKind kind = FileSystemKind::unknown;
   bool own_layout = false;
 };
 
@@ -160,7 +161,8 @@ bool has_own_layout(char* directory) {
 
 DirectoryFacts ask_directory(char* directory) {
   DirectoryFacts facts{.kind = lustre::file_system_kind_of(layout_calls(), AT_FDCWD, directory), .own_layout = false};
-  if (facts.kind == FileSystemKind::other || !settings.respect_directory_layout) return facts;
+  const bool takes_layouts = facts.kind == FileSystemKind::lustre || facts.kind == FileSystemKind::lab;
+  if (!takes_layouts || !settings.respect_directory_layout) return facts;
   facts.own_layout = has_own_layout(directory);
   return facts;
 }
@@ -177,6 +179,7 @@ DirectoryFacts directory_facts(Name& name) {
   name.text[size] = '\0';
   const DirectoryFacts facts = ask_directory(name.text);
   name.text[size] = kept;
+  if (facts.kind == FileSystemKind::unknown) return facts;  // programs make a directory after an open() that failed in it
   __atomic_store_n(&word, hash | kKnown | (facts.own_layout ? kOwnLayout : 0) | static_cast<std::uint64_t>(facts.kind),
                    __ATOMIC_RELAXED);
   return facts;
@@ -201,6 +204,27 @@ const lustre::LayoutCalls& layout_calls() {
       .fstatfs = [](int fd, struct statfs* answer) { return ::fstatfs(fd, answer); },
   };
   return kCalls;
+}
+
+// ---- Chosen by the program ---------------------------------------------------------------------------------------------------
+
+// Names whose stripes the program chooses by hints of MPI, by hash; of those that share a place the newest.
+constexpr std::size_t kNamesOfProgram = 256;
+std::uint64_t names_of_program[kNamesOfProgram];
+
+std::uint64_t& place_among_names(std::uint64_t hash) { return names_of_program[hash % kNamesOfProgram]; }
+
+void leave_to_program(const char* path) {
+  const ErrnoGuard keep;
+  const Scratch scratch;
+  if (!scratch || !absolute_name(AT_FDCWD, path, scratch->name)) return;
+  const std::uint64_t hash = hash_of(scratch->name.text, scratch->name.size);
+  __atomic_store_n(&place_among_names(hash), hash, __ATOMIC_RELAXED);
+}
+
+bool left_to_program(const Name& name) {
+  const std::uint64_t hash = hash_of(name.text, name.size);
+  return __atomic_load_n(&place_among_names(hash), __ATOMIC_RELAXED) == hash;
 }
 
 // ---- What became of it ------------------------------------------------------------------------------------------------------
@@ -329,7 +353,7 @@ bool open_planned(int dirfd, const char* path, int flags, mode_t mode, PlacedOpe
   }
   if (planned) {
     facts = directory_facts(scratch->name);
-    if (facts.own_layout) {
+    if (facts.own_layout || left_to_program(scratch->name)) {
       if (segment_is_there()) add(arena.header().layouts_respected, 1);
       planned = false;
     }
@@ -380,6 +404,12 @@ int answer_note(int command, const void* note) {
   if (told.size < sizeof(OpenNote)) return -1;
   std::memcpy(static_cast<void*>(&told), note, sizeof(told));
   if (command == kAskPlanned) return active.placing && told.path != nullptr && is_planned(told.path) ? 1 : 0;
+  if (command == kTellOwnLayout) {
+    if (told.path == nullptr) return -1;
+    if (active.placing) leave_to_program(told.path);
+    if (active.tracing) record_own_layout(told.path);
+    return 0;
+  }
   const ErrnoGuard keep;
   if (!active.tracing || !arena.in_own_process() || !arena.begin()) return -1;
   // Ranks of a part of the program say less than those of the launcher.

@@ -63,6 +63,7 @@ class Flattening {
       told.parts = 0;
       return told;
     }
+    if (told.error == 0) told.error = read_only_;
     if (told.error == 0) divide(team, file_.get(), hints, told);
     if (told.error == 0) told.error = rank_log::prepare_file(told.survey, file_.get(), {}).error;
     return told;
@@ -71,6 +72,7 @@ class Flattening {
   int part(const Told& told, std::uint32_t number) {
     if (!folder_) {
       if (const int error = open()) return error;
+      if (read_only_ != 0) return read_only_;
     }
     rank_log::FlattenedPart done;
     return rank_log::flatten_part(folder_.get(), told.survey, file_.get(), number, told.parts, {.alignment = told.alignment},
@@ -95,6 +97,11 @@ class Flattening {
  private:
   int open() {
     (void)file_.reset(::open(path_.c_str(), O_RDWR | O_CLOEXEC));  // there was none
+    if (!file_ && (errno == EACCES || errno == EROFS)) {
+      // Nothing can be brought in, but whose log it is can be told.
+      read_only_ = errno;
+      (void)file_.reset(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
+    }
     if (!file_) return errno;
     return rank_log::open_folder(name_.c_str(), folder_);
   }
@@ -103,6 +110,7 @@ class Flattening {
   std::string name_;
   Descriptor folder_;
   Descriptor file_;
+  int read_only_ = 0;  // why the file could not be opened for writing
 };
 
 }  // namespace

@@ -13,6 +13,9 @@ namespace iez::preload {
 inline constexpr int kNoteDescriptor = -0x1E2A;  // never a descriptor, nor AT_FDCWD
 inline constexpr int kAskPlanned = 0x1E2A01;     // 1: the plan has a layout for a new file of this name; 0: it has none
 inline constexpr int kTellOpened = 0x1E2A02;     // 0: noted in the trace
+// The program chooses the stripes of path, by hints: a file of this name is left to it from now on, and the trace says so once it
+// is there. 0: noted.
+inline constexpr int kTellOwnLayout = 0x1E2A03;
 
 struct OpenNote {
   std::uint32_t size = sizeof(OpenNote);  // of what the caller knows of this struct

@@ -57,7 +57,8 @@ class TemplatePredictor {
         situation_(situation),
         options_(options),
         searches_(searches),
-        history_(discovery, t, basis_names(), situation.observed) {}
+        history_(discovery, t, basis_names(), situation.observed),
+        latest_(latest_run()) {}
 
   // False: more names than allowed.
   bool predict(PredictedTemplate& summary, std::vector<PredictedFile>& files, std::uint64_t allowed) {
@@ -143,8 +144,6 @@ class TemplatePredictor {
   }
 
   Profile make_profile() const {
-    std::uint32_t latest = 0;
-    for (const Cell& cell : history_.all()) latest = std::max(latest, cell.run);
     Profile profile;
     std::vector<double> sizes;
     std::vector<double> changes;
@@ -152,7 +151,7 @@ class TemplatePredictor {
     std::uint64_t shared = 0;
     const Cell* before = nullptr;
     for (const Cell& cell : history_.all()) {
-      if (cell.run != latest) continue;
+      if (cell.run != latest_) continue;
       sizes.push_back(size(cell));
       shared += seen(cell).ranks > 1 ? 1U : 0U;
       ++counts[seen(cell).stripe_count];
@@ -175,13 +174,17 @@ class TemplatePredictor {
     return profile;
   }
 
-  // Of each step of the last run, by majority.
-  std::map<std::uint32_t, std::int32_t> make_phases() const {
+  std::uint32_t latest_run() const {
     std::uint32_t latest = 0;
     for (const Cell& cell : history_.all()) latest = std::max(latest, cell.run);
+    return latest;
+  }
+
+  // Of each step of the last run, by majority.
+  std::map<std::uint32_t, std::int32_t> make_phases() const {
     std::map<std::uint32_t, std::map<std::int32_t, std::uint64_t>> counts;
     for (const Cell& cell : history_.all()) {
-      if (cell.run == latest && seen(cell).phase >= 0) ++counts[cell.step][seen(cell).phase];
+      if (cell.run == latest_ && seen(cell).phase >= 0) ++counts[cell.step][seen(cell).phase];
     }
     std::map<std::uint32_t, std::int32_t> phases;
     for (const auto& [step, of] : counts) {
@@ -190,8 +193,30 @@ class TemplatePredictor {
     return phases;
   }
 
-  std::int32_t phase_of(std::uint32_t step) const {
+  // Parts of a step may be written one after the other: each has a phase of its own then. Where several files of a step are told
+  // apart by nothing that comes again, they have none.
+  std::optional<std::int32_t> own_phase(std::optional<std::uint32_t> slot, std::uint32_t step) const {
+    if (!slot) return std::nullopt;
+    std::optional<std::int32_t> own;
+    for (const Cell& cell : history_.at(*slot, step)) {
+      if (cell.run != latest_ || seen(cell).phase < 0) continue;
+      if (own) return std::nullopt;
+      own = seen(cell).phase;
+    }
+    return own;
+  }
+
+  std::int32_t phase_of(std::optional<std::uint32_t> slot, std::uint32_t step) const {
     if (phases_.empty()) return -1;
+    if (const auto own = own_phase(slot, step)) return *own;
+    const std::int32_t phase = phase_of_step(step);
+    const auto [last_step, last_phase] = *phases_.rbegin();
+    if (step <= last_step) return phase;
+    // As far from the others as in the last step seen.
+    return std::max(0, phase + own_phase(slot, last_step).value_or(last_phase) - last_phase);
+  }
+
+  std::int32_t phase_of_step(std::uint32_t step) const {
     const auto known = phases_.find(step);
     if (known != phases_.end()) return known->second;
     const auto [last_step, last_phase] = *phases_.rbegin();
@@ -296,7 +321,7 @@ class TemplatePredictor {
   }
 
   void set_categories(Expected& one) const {
-    one.file.phase = phase_of(one.file.step);
+    one.file.phase = phase_of(one.slot, one.file.step);
     const auto cells = one.slot ? history_.of_slot(*one.slot) : std::span<const Cell>{};
     one.file.stripe_count = cells.empty() ? profile_.stripe_count : seen(cells.back()).stripe_count;
     one.file.shared = cells.empty() ? profile_.shared : seen(cells.back()).ranks > 1;
@@ -345,6 +370,7 @@ class TemplatePredictor {
   const NextRunOptions& options_;
   std::size_t& searches_;  // left
   TemplateHistory history_;
+  std::uint32_t latest_ = 0;  // run of it
   Profile profile_;
   std::map<std::uint32_t, std::int32_t> phases_;  // by step
   double factor_ = 1;

@@ -13,8 +13,9 @@
 //      ranks; otherwise a file that several ranks write grows with them (e = 1), and one that a single rank writes does not (e =
 //      0). A slot that no run had takes the size of the slot at the same relative position. The note says what was assumed.
 //   4. Stripe count, ranks and mode are categories: what the file had last, or what most files of its template had.
-//   5. The phase of a file - when it is written, together with which others - is that of most files of its template and step in
-//      the last run. Steps beyond those go on as the last ones did: one phase further each, or as many as lay between.
+//   5. The phase of a file - when it is written, together with which others - is that of its slot and step in the last run, or
+//      else of most files of its template and step. Steps beyond those go on as the last ones did: one phase further each, or as
+//      many as lay between.
 //   6. How sure: the quantile asked for of each size; and, given two runs or more, how well the last run would have been
 //      foretold by those before it.
 //

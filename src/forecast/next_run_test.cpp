@@ -28,6 +28,7 @@ class Runs {
     runs_.back().files.push_back(
         {.name = names_.back(), .bytes = {bytes}, .stripe_count = stripes, .rank = ranks > 1 ? -1 : rank, .ranks = ranks});
   }
+  void in_phase(std::int32_t phase) { runs_.back().files.back().phase = phase; }  // the last one
   // Ranks race: the order of creation tells nothing.
   void shuffle(std::uint64_t seed) {
     Rng rng(seed);
@@ -131,6 +132,75 @@ TEST(NextRun, MoreRanksPerProcessAndShared) {
   EXPECT_TRUE(find(*next, "/s/all.h5")->shared);
   EXPECT_EQ(next->ranks, 16U);
   EXPECT_THAT(next->notes.back(), HasSubstr("no run had 16 ranks"));
+}
+
+TEST(NextRun, StepsArePhases) {
+  Runs runs;
+  runs.start(3);
+  for (int step = 0; step < 2; ++step) {
+    for (int rank = 0; rank < 3; ++rank) {
+      runs.write(fmt::format("/s/ckpt.{}.{}", step, rank), 1000, rank);
+      runs.in_phase(2 * step);  // something else is written in between
+    }
+  }
+  runs.write("/s/log", 10, 0);
+  const auto next = predict_next_run(runs.all());
+  ASSERT_TRUE(next) << next.error().message;
+  ASSERT_EQ(next->files.size(), 7U);
+  for (const PredictedFile& file : next->files) {
+    EXPECT_EQ(file.phase, file.name == "/s/log" ? -1 : 2 * static_cast<std::int32_t>(file.step)) << file.name;
+  }
+}
+
+TEST(NextRun, PartsOfAStepThatAreWrittenOneAfterTheOtherArePhases) {
+  Runs runs;
+  runs.start(4);
+  for (int step = 0; step < 3; ++step) {
+    for (int part = 0; part < 4; ++part) {
+      runs.write(fmt::format("/s/plt.{}.{}", step * 10, part), 1000, -1, 4);
+      runs.in_phase(4 * step + part);
+    }
+  }
+  const auto next = predict_next_run(runs.all());
+  ASSERT_TRUE(next) << next.error().message;
+  ASSERT_EQ(next->files.size(), 12U);
+  std::vector<std::int32_t> phases;
+  for (const PredictedFile& file : next->files) phases.push_back(file.phase);
+  std::ranges::sort(phases);
+  EXPECT_THAT(phases, testing::ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11));
+}
+
+TEST(NextRun, FilesOfAStepThatNothingTellsApartHaveOnePhase) {
+  Runs runs;
+  runs.start(4);
+  const std::vector<std::string> tails{"x8Kd0a", "Zp3qLm", "a91bTT", "qqW2e4"};
+  for (std::size_t i = 0; i < tails.size(); ++i) {
+    runs.write("/s/tmp." + tails[i], 1000, -1, 1);
+    runs.in_phase(i == 0 ? 0 : 1);
+  }
+  const auto next = predict_next_run(runs.all());
+  ASSERT_TRUE(next) << next.error().message;
+  ASSERT_EQ(next->files.size(), 1U);
+  EXPECT_EQ(next->files[0].phase, 1);
+}
+
+TEST(NextRun, StepsBeyondThoseSeenGoOn) {
+  Runs runs;
+  for (const unsigned ranks : {2U, 3U}) {  // that of two ranks stopped earlier
+    runs.start(ranks);
+    for (unsigned step = 0; step < 2 * (ranks - 1); ++step) {
+      for (unsigned part = 0; part < ranks; ++part) {
+        runs.write(fmt::format("/s/ckpt.{}.{}", step, part), 1000, static_cast<std::int32_t>(part));
+        runs.in_phase(static_cast<std::int32_t>(step * ranks + part));
+      }
+    }
+  }
+  const auto next = predict_next_run(runs.all(), {.ranks = 2});
+  ASSERT_TRUE(next) << next.error().message;
+  ASSERT_EQ(next->files.size(), 8U);
+  for (const PredictedFile& file : next->files) {
+    EXPECT_EQ(file.phase, static_cast<std::int32_t>(2 * file.step) + file.rank) << file.name;
+  }
 }
 
 TEST(NextRun, StrongScalingIsLearnt) {

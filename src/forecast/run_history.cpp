@@ -7,7 +7,6 @@
 #include "base/result.hpp"
 
 namespace iez::forecast {
-namespace {
 
 std::optional<std::size_t> step_field(const NameTemplate& name_template) {
   for (std::size_t f = 0; f < name_template.fields.size(); ++f) {
@@ -26,8 +25,6 @@ std::vector<std::size_t> slot_fields(const NameTemplate& name_template) {
   }
   return fields;
 }
-
-}  // namespace
 
 TemplateHistory::TemplateHistory(const Discovery& discovery, std::uint32_t t, std::span<const std::uint32_t> names,
                                  std::span<const ObservedName> observed)

@@ -17,6 +17,12 @@
 
 namespace iez::forecast {
 
+// The field that counts the steps; none: the template has no steps.
+std::optional<std::size_t> step_field(const NameTemplate& name_template);
+
+// The fields that make the slot.
+std::vector<std::size_t> slot_fields(const NameTemplate& name_template);
+
 // One file of one run.
 struct Cell {
   std::uint32_t slot = 0;
@@ -43,7 +49,7 @@ class TemplateHistory {
   std::span<const Cell> all() const { return cells_; }      // by slot, step, run
 
  private:
-  std::vector<std::size_t> fields_;  // that make the slot
+  std::vector<std::size_t> fields_;  // slot_fields()
   std::vector<std::int64_t> keys_;   // their values, slot after slot, ascending
   std::vector<Cell> cells_;
   std::vector<std::size_t> first_;  // of each slot in cells_, and the end

@@ -465,7 +465,7 @@ TEST_F(SetLayout, KindOfTheDirectory) {
     for (const std::string path : {"a", "/a", "dir/sub/a"}) EXPECT_EQ(kind_of(path), kind) << path;
   }
   fs_.kind = FileSystemKind::lustre;
-  EXPECT_EQ(kind_of(std::string(5000, 'd') + "/a"), FileSystemKind::other);
+  EXPECT_EQ(kind_of(std::string(5000, 'd') + "/a"), FileSystemKind::unknown);
   EXPECT_EQ(errno, ESRCH);
   EXPECT_EQ(fs_.open_descriptors(), 0U);
 }

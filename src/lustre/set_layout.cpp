@@ -229,7 +229,7 @@ bool directory_of(const char* path, char (&directory)[PATH_MAX]) {
 
 FileSystemKind kind_of_directory(const LayoutCalls& calls, int directory) {
   struct statfs answer;
-  if (calls.fstatfs(directory, &answer) != 0) return FileSystemKind::other;
+  if (calls.fstatfs(directory, &answer) != 0) return FileSystemKind::unknown;
   if (static_cast<std::uint32_t>(answer.f_type) == abi::kStatfsMagic) return FileSystemKind::lustre;
   const ssize_t size = calls.getxattr(ProcPath(directory).c_str(), abi::kXattrName, nullptr, 0);
   return size >= 0 || errno == ENODATA ? FileSystemKind::lab : FileSystemKind::other;
@@ -260,7 +260,7 @@ const LayoutCalls& system_layout_calls() noexcept { return kSystemCalls; }
 
 FileSystemKind file_system_kind_of(const LayoutCalls& calls, int dirfd, const char* directory) {
   const int caller_errno = errno;
-  FileSystemKind kind = FileSystemKind::other;
+  FileSystemKind kind = FileSystemKind::unknown;
   const int fd = calls.openat(dirfd, directory, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
   if (fd >= 0) {
     kind = kind_of_directory(calls, fd);
@@ -272,7 +272,7 @@ FileSystemKind file_system_kind_of(const LayoutCalls& calls, int dirfd, const ch
 
 FileSystemKind file_system_kind_at(const LayoutCalls& calls, int dirfd, const char* path) {
   char name[PATH_MAX];
-  return directory_of(path, name) ? file_system_kind_of(calls, dirfd, name) : FileSystemKind::other;
+  return directory_of(path, name) ? file_system_kind_of(calls, dirfd, name) : FileSystemKind::unknown;
 }
 
 LayoutResult open_with_layout(const LayoutCalls& calls, FileSystemKind kind, const OpenArguments& arguments,

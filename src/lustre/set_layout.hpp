@@ -31,8 +31,9 @@ namespace iez::lustre {
 
 enum class FileSystemKind : std::uint8_t {
   lustre,
-  lab,    // not Lustre, but answers `lustre.lov`
-  other,  // takes no layouts
+  lab,      // not Lustre, but answers `lustre.lov`
+  other,    // takes no layouts
+  unknown,  // could not be asked: not there yet, or no descriptor left
 };
 
 // The system as this routine sees it: -1 and errno, as in libc. The preload library passes the next definitions in line, since
@@ -88,8 +89,8 @@ struct LayoutResult {
 };
 
 // Where a file of this name would be. Asks the directory, by statfs and perhaps getxattr: cache the answer for a directory or a
-// device, since on Lustre statfs may be a round trip. A directory that cannot be asked is `other`. Leaves errno as it was.
-// Like open_with_layout() not noexcept: openat and close are cancellation points.
+// device, since on Lustre statfs may be a round trip. Do not keep `unknown`: the directory may be made a moment later. Leaves
+// errno as it was. Like open_with_layout() not noexcept: openat and close are cancellation points.
 FileSystemKind file_system_kind_at(const LayoutCalls& calls, int dirfd, const char* path);
 
 // Of the directory itself; needs little of the stack.

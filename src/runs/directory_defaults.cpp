@@ -18,12 +18,31 @@ bool same_wish(const model::Layout& a, const model::Layout& b) {
   return a.composite == b.composite && std::ranges::equal(a.components, b.components, alike);
 }
 
+bool over_osts(const model::Component& component) {
+  return component.pattern == model::Pattern::raid0 && !component.overstriped && component.pool.empty();
+}
+
+std::uint32_t stripes_of(const model::Component& component) { return std::max<std::uint32_t>(1, component.stripe_count); }
+
+// Several components over OSTs, one behind the other: no mirrors, no pools, none that extends itself.
+std::vector<DirectoryDefault::Step> steps_of(const model::Layout& layout) {
+  std::vector<DirectoryDefault::Step> steps;
+  std::uint64_t end = 0;
+  for (const model::Component& one : layout.components) {
+    if (!over_osts(one) || one.extension_size.count > 0 || one.extent.start != end) return {};
+    end = one.extent.end;
+    steps.push_back({.end = end, .stripes = stripes_of(one), .stripe_size = one.stripe_size});
+  }
+  return steps;
+}
+
 DirectoryDefault described(const model::Layout& layout, DefaultOrigin origin) {
   DirectoryDefault out{.origin = origin};
   const model::Component& first = layout.components.front();
-  out.plain = !layout.composite && first.pattern == model::Pattern::raid0 && !first.overstriped && first.pool.empty();
-  out.stripes = std::max<std::uint32_t>(1, first.stripe_count);
+  out.plain = !layout.composite && over_osts(first);
+  out.stripes = stripes_of(first);
   out.stripe_size = first.stripe_size;
+  if (layout.composite) out.steps = steps_of(layout);
   return out;
 }
 
@@ -33,6 +52,16 @@ std::string parent_of(const std::string& path) {
 }
 
 }  // namespace
+
+DirectoryDefault DirectoryDefault::at_size(Bytes size) const {
+  DirectoryDefault out = *this;
+  for (const Step& step : steps) {
+    out.stripes = step.stripes;
+    out.stripe_size = step.stripe_size;
+    if (size.count <= step.end) break;
+  }
+  return out;
+}
 
 DirectoryDefault DirectoryDefaults::of_file(std::string_view name) {
   std::string known(name.substr(0, name.find_first_of("{}")));

@@ -28,9 +28,20 @@ enum class DefaultOrigin : std::uint8_t { built_in, site, own };
 
 struct DirectoryDefault {
   DefaultOrigin origin = DefaultOrigin::built_in;
-  bool plain = true;          // one component over OSTs: not progressive, not on the MDT, in no pool
+  bool plain = true;          // one component over OSTs: not progressive, not on the MDT, in no pool, no OST twice
   std::uint32_t stripes = 1;  // model::Component::kAllOsts: all
   Bytes stripe_size;          // 0: the file system's
+
+  // Of a progressive default, in order; empty: it is none.
+  struct Step {
+    std::uint64_t end = 0;  // of the component
+    std::uint32_t stripes = 1;
+    Bytes stripe_size;
+  };
+  std::vector<Step> steps;
+
+  // As far as one plain layout can stand for it: what the end of a file of this size gets.
+  DirectoryDefault at_size(Bytes size) const;
 };
 
 class DirectoryDefaults {

@@ -94,6 +94,11 @@ constexpr std::array kValueOptions{
     ValueOption{"-i", 1},
     ValueOption{"-m", 1},
     ValueOption{"-launcher", 1},
+    ValueOption{"--nrs", 1},
+    ValueOption{"--tasks_per_rs", 1},
+    ValueOption{"--cpu_per_rs", 1},
+    ValueOption{"--gpu_per_rs", 1},
+    ValueOption{"--rs_per_host", 1},
     ValueOption{"-iface", 1},
 };
 
@@ -239,14 +244,24 @@ std::optional<std::size_t> behind(std::span<const std::string> words, std::size_
   return first;
 }
 
-std::size_t program_of(std::span<const std::string> words, const ProgramProbe& probe) {
-  std::size_t at = 0;
+// From wrapper to launcher to program.
+struct Found {
+  std::size_t program = 0;
+  std::optional<Launch> launch;  // the last one: what it starts are the ranks
+};
+
+Found find_program(std::span<const std::string> words, const ProgramProbe& probe) {
+  Found found;
   for (;;) {
-    const auto bare = launcher(words[at]) ? std::optional(0U) : wrapper_words(words[at]);
-    if (!bare) return at;
+    const std::size_t at = found.program;
+    const bool launches = launcher(words[at]);
+    const auto bare = launches ? std::optional(0U) : wrapper_words(words[at]);
+    if (!bare) return found;
     const auto next = behind(words, at, *bare, probe);
-    if (!next) return at;
-    at = *next;
+    if (launches)
+      found.launch = Launch{.name = std::string(base_name(words[at])), .at = at, .starts = next.value_or(words.size())};
+    if (!next) return found;
+    found.program = *next;
   }
 }
 
@@ -265,8 +280,12 @@ std::optional<std::size_t> script_of(std::span<const std::string> words, std::si
 
 CommandIdentity identify(std::span<const std::string> words, const ProgramProbe& probe) {
   CommandIdentity identity;
-  if (launcher(words.front())) identity.launcher = base_name(words.front());
-  std::size_t at = program_of(words, probe);
+  const Found found = find_program(words, probe);
+  if (found.launch) {
+    identity.launcher_at = found.launch->at;
+    identity.launcher = found.launch->name;
+  }
+  std::size_t at = found.program;
   Digest digest;
   const bool interprets = shell(words[at]) || interpreter(words[at]);
   if (interprets) {
@@ -285,6 +304,14 @@ CommandIdentity identify(std::span<const std::string> words, const ProgramProbe&
   identity.fingerprint = fmt::format("{:016x}", digest.value());
   identity.application = fmt::format("{}-{}", identity.program_name.substr(0, kMaxName - 9), identity.fingerprint.substr(0, 8));
   return identity;
+}
+
+std::optional<Launch> launch_of(std::span<const std::string> words, std::size_t program) {
+  const ProgramProbe only_that = {
+      .is_program = [&](std::string_view word) { return program < words.size() && word == words[program]; },
+      .canonical = {},
+  };
+  return find_program(words, only_that).launch;
 }
 
 namespace {

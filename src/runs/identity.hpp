@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,8 +27,9 @@ struct ProgramProbe {
 };
 
 struct CommandIdentity {
-  std::size_t program = 0;  // which word it is; that of the script behind an interpreter
-  std::string launcher;     // the first word's name, if it is one; else empty
+  std::size_t program = 0;      // which word it is; that of the script behind an interpreter
+  std::string launcher;         // the name of the last word that is one, wrappers before it or not; empty: there is none
+  std::size_t launcher_at = 0;  // which word that is
   std::string program_name;
   std::string fingerprint;  // 16 hexadecimal digits
   std::string application;  // "NAME-FINGERPRINT", of that the first 8 digits
@@ -35,6 +37,16 @@ struct CommandIdentity {
 
 // REQUIRES: words is not empty.
 CommandIdentity identify(std::span<const std::string> words, const ProgramProbe& probe);
+
+// The words from a launcher to what it starts, which may be a wrapper.
+struct Launch {
+  std::string name;  // of the launcher
+  std::size_t at = 0;
+  std::size_t starts = 0;  // the number of words, if it starts nothing
+};
+
+// The same launcher as identify() finds, of a command whose program is known. REQUIRES: words is not empty.
+std::optional<Launch> launch_of(std::span<const std::string> words, std::size_t program);
 
 // Whether an application may be called so: 1 to 128 letters, digits and any of ". _ - + @ :", the first no '.' nor '-'.
 bool valid_application(std::string_view name);

@@ -56,7 +56,10 @@ TEST(Identity, FindsTheProgramBehindLaunchersAndWrappers) {
       {"nice -n 5 ./app", "app", ""},
       {"timeout 30 ./app", "app", ""},
       {"taskset 0x3 ./app", "app", ""},
-      {"time mpirun -n 2 ./app", "app", ""},
+      {"time mpirun -n 2 ./app", "app", "mpirun"},
+      {"env A=1 srun -n 15 ./app", "app", "srun"},
+      {"nice -n 5 mpirun -n 8 ./app", "app", "mpirun"},
+      {"jsrun --nrs 4 --tasks_per_rs 6 ./app", "app", "jsrun"},
       {"mpirun -n 2 python3 -u train.py --epochs 3", "train.py", "mpirun"},
       {"python3 /home/u/train.py", "train.py", ""},
       {"bash job.sh", "job.sh", ""},
@@ -75,6 +78,17 @@ TEST(Identity, FindsTheProgramBehindLaunchersAndWrappers) {
     EXPECT_EQ(found.application, found.program_name + "-" + found.fingerprint.substr(0, 8));
     EXPECT_TRUE(valid_application(found.application));
   }
+}
+
+TEST(Identity, TellsWhichWordTheLauncherIs) {
+  const std::vector<std::string> command = words("env A=1 srun -n 15 nice -n 5 ./app -n 3");
+  const CommandIdentity found = identify(command, probe());
+  EXPECT_EQ(found.launcher_at, 2U);
+  const auto launch = launch_of(command, found.program);
+  ASSERT_TRUE(launch);
+  EXPECT_EQ(launch->at, 2U);
+  EXPECT_EQ(launch->starts, 5U);
+  EXPECT_FALSE(launch_of(words("nice -n 5 ./app"), 3));
 }
 
 TEST(Identity, StaysFromRunToRun) {

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "forecast/step_places.hpp"
 #include "plan/pattern_text.hpp"
 #include "plan/plan_reader.hpp"
 #include "runs/helper_files.hpp"
@@ -253,32 +254,99 @@ std::vector<std::size_t> runs_to_learn_from(std::span<const store::Run> newest_f
 
 namespace {
 
-// Files that one of the runs read together, the newest that did, will be read together again: their phases of reading come behind
-// those of writing. And how long each phase lasted when it was last seen.
-void add_phases(std::span<const PastRun> runs, store::Prediction& prediction) {
-  std::uint32_t writes = 0;
-  for (const store::PredictionRow& row : prediction.rows) writes = std::max(writes, row.phase + 1);
-  std::unordered_map<std::string_view, std::int32_t> read_in;
-  const store::Run* reader = nullptr;
-  for (auto run = runs.rbegin(); run != runs.rend() && reader == nullptr; ++run) {
+// How a file will be read again.
+struct ReadAgain {
+  std::int32_t phase = 0;
+  bool by_many = false;
+};
+
+// The newest run that read files together, and how.
+struct Reader {
+  const PastRun* run = nullptr;
+  std::unordered_map<std::string_view, ReadAgain> files;
+};
+
+Reader newest_reader(std::span<const PastRun> runs) {
+  Reader reader;
+  for (auto run = runs.rbegin(); run != runs.rend() && reader.run == nullptr; ++run) {
     for (const store::FileRow& file : run->files) {
       if (file.read_phase < 0) continue;
-      read_in.emplace(final_name(file), file.read_phase);
-      reader = &run->run;
+      // Where it wrote the file, too, `ranks` are its writers.
+      const bool by_many = file.written.count == 0 && file.ranks > 1;
+      reader.files.emplace(final_name(file), ReadAgain{.phase = file.read_phase, .by_many = by_many});
+      reader.run = &*run;
     }
   }
-  for (store::PredictionRow& row : prediction.rows) {
-    const auto found = read_in.find(row.name);
-    if (found == read_in.end()) continue;
-    row.read_phase = static_cast<std::int32_t>(writes) + found->second;
+  return reader;
+}
+
+// How files that stand at a certain place of their series will be read: the last step that was there before the reader ran, say.
+std::map<forecast::StepPlace, ReadAgain> reads_by_place(std::span<const PastRun> runs, const Reader& reader,
+                                                        std::span<const NameTemplate> templates) {
+  std::vector<std::string_view> there;
+  for (const PastRun& run : runs) {
+    if (&run == reader.run) break;
+    for (const store::FileRow& file : run.files) {
+      if (wrote(file)) there.push_back(final_name(file));
+    }
   }
+  for (const auto& [name, read] : reader.files) there.push_back(name);
+  const forecast::StepPlaces places(templates, there);
+  std::map<forecast::StepPlace, ReadAgain> out;
+  for (const auto& [name, read] : reader.files) {
+    if (auto place = places.of(name)) out.emplace(*std::move(place), read);
+  }
+  return out;
+}
+
+// What the newest reader read will be read again: files of the same names, or, where names go on with their steps, those at the
+// same place. Phases of reading come behind the `writes` of writing.
+void mark_reads(std::span<const PastRun> runs, Reader& reader, std::span<const NameTemplate> templates, std::uint32_t writes,
+                std::span<store::PredictionRow> rows) {
+  const auto mark = [&](store::PredictionRow& row, const ReadAgain& read) {
+    row.read_phase = static_cast<std::int32_t>(writes) + read.phase;
+    if (!read.by_many) return;
+    row.shared = true;
+    row.rank = -1;
+  };
+  for (store::PredictionRow& row : rows) {
+    const auto found = reader.files.find(row.name);
+    if (found == reader.files.end()) continue;
+    mark(row, found->second);
+    reader.files.erase(found);
+  }
+  if (reader.files.empty()) return;
+  const auto reads = reads_by_place(runs, reader, templates);
+  if (reads.empty()) return;
+  std::vector<std::string_view> names;
+  for (const store::PredictionRow& row : rows) {
+    if (!row.open) names.push_back(row.name);
+  }
+  const forecast::StepPlaces places(templates, names);
+  for (store::PredictionRow& row : rows) {
+    if (row.open || row.read_phase >= 0) continue;
+    const auto place = places.of(row.name);
+    if (!place) continue;
+    if (const auto found = reads.find(*place); found != reads.end()) mark(row, found->second);
+  }
+}
+
+// When the next run's files will be read, and how long each phase lasted when it was last seen.
+void add_phases(std::span<const PastRun> runs, const forecast::NextRun& next, store::Prediction& prediction) {
+  std::uint32_t writes = 0;
+  for (const store::PredictionRow& row : prediction.rows) writes = std::max(writes, row.phase + 1);
   prediction.phase_seconds.assign(writes, 0);
   std::size_t number = 0;
   for (const store::RunPhase& phase : runs.back().run.phases) {
     if (!phase.reads && number < writes) prediction.phase_seconds[number++] = phase.seconds;
   }
-  if (reader == nullptr) return;
-  for (const store::RunPhase& phase : reader->phases) {
+  Reader reader = newest_reader(runs);
+  if (reader.run == nullptr) return;
+  std::vector<NameTemplate> templates;
+  templates.reserve(next.templates.size());
+  for (const forecast::PredictedTemplate& one : next.templates) templates.push_back(one.name);
+  mark_reads(runs, reader, templates, writes, prediction.rows);
+  for (const store::RunPhase& phase : reader.run->run.phases) {
     if (phase.reads) prediction.phase_seconds.push_back(phase.seconds);
   }
 }
@@ -308,7 +376,7 @@ Result<store::Prediction> predict(std::span<const PastRun> runs, const PredictOp
   if (next.last_run) prediction.accuracy = next.last_run->accuracy;
   prediction.rows = Rows(next, rules).make();
   if (prediction.rows.empty()) return fail(Errc::not_found, "no file of the next run can be predicted");
-  add_phases(runs, prediction);
+  add_phases(runs, next, prediction);
   return prediction;
 }
 

@@ -198,6 +198,85 @@ TEST(NextPrediction, PhasesGoOnAndReadingTogetherIsOne) {
   EXPECT_EQ(prediction->phase_seconds, (std::vector<double>{1.5, 2.5, 0.5}));
 }
 
+store::FileRow read_only(std::string name, std::uint64_t mib, std::uint32_t readers, std::int32_t phase = 0) {
+  return {.name = std::move(name), .read = Bytes::mib(mib), .stripe_count = 1, .ranks = readers, .read_phase = phase};
+}
+
+TEST(NextPrediction, WhatOneWritesAndManyReadIsShared) {
+  auto made = run_of(1, {file("/s/mesh", 64), file("/s/own", 64)});
+  made.files[0].rank = made.files[1].rank = 0;
+  const auto used = run_of(2, {read_only("/s/mesh", 64, 8), read_only("/s/own", 64, 1), file("/s/out", 4)});
+  const auto prediction = predict(std::vector{made, used}, {});
+  ASSERT_TRUE(prediction) << prediction.error().message;
+  const auto* const mesh = row_of(*prediction, "/s/mesh");
+  ASSERT_NE(mesh, nullptr);
+  EXPECT_TRUE(mesh->shared);
+  EXPECT_EQ(mesh->rank, -1);
+  EXPECT_GE(mesh->read_phase, 0);
+  const auto* const own = row_of(*prediction, "/s/own");
+  ASSERT_NE(own, nullptr);
+  EXPECT_FALSE(own->shared);
+  EXPECT_EQ(own->rank, 0);
+}
+
+// Checkpoints of four ranks; phases are the steps of the run.
+std::vector<store::FileRow> checkpoints(const std::vector<std::string>& steps) {
+  std::vector<store::FileRow> files;
+  for (std::size_t step = 0; step < steps.size(); ++step) {
+    for (int rank = 0; rank < 4; ++rank) {
+      files.push_back(file(fmt::format("/s/ckpt.{}.{}", steps[step], rank), 4));
+      files.back().rank = rank;
+      files.back().phase = static_cast<std::int32_t>(step);
+    }
+  }
+  return files;
+}
+
+// The second run began where the first one had ended.
+std::vector<PastRun> restarted(const std::vector<std::string>& first, const std::vector<std::string>& second) {
+  auto files = checkpoints(second);
+  for (int rank = 0; rank < 4; ++rank) files.push_back(read_only(fmt::format("/s/ckpt.{}.{}", first.back(), rank), 4, 1));
+  return {run_of(1, checkpoints(first)), run_of(2, std::move(files))};
+}
+
+void expect_the_last_step_to_be_read(const store::Prediction& prediction, std::string_view last_step) {
+  ASSERT_EQ(prediction.rows.size(), 8U);
+  for (const store::PredictionRow& row : prediction.rows) {
+    EXPECT_EQ(row.read_phase, row.name.find(last_step) == std::string::npos ? -1 : 2) << row.name;
+  }
+}
+
+TEST(NextPrediction, ARestartReadsTheLastStepWhateverItsNumberIs) {
+  const auto prediction = predict(restarted({"0", "1"}, {"2", "3"}), {});
+  ASSERT_TRUE(prediction) << prediction.error().message;
+  expect_the_last_step_to_be_read(*prediction, "ckpt.5.");
+  // The run that was read is not known any more.
+  auto late = restarted({"0", "1"}, {"2", "3"});
+  const auto without = predict(std::vector{late[1]}, {});
+  ASSERT_TRUE(without) << without.error().message;
+  ASSERT_EQ(without->rows.size(), 8U);
+  for (const store::PredictionRow& row : without->rows) {
+    const auto* const last = row_of(*without, "/s/ckpt.3.0") != nullptr ? "ckpt.3." : "ckpt.5.";
+    EXPECT_EQ(row.read_phase, row.name.find(last) == std::string::npos ? -1 : 2) << row.name;
+  }
+}
+
+TEST(NextPrediction, ARestartReadsTheLastStepWhateverItsDateIs) {
+  const auto prediction = predict(restarted({"2026-01-01", "2026-01-02"}, {"2026-01-03", "2026-01-04"}), {});
+  ASSERT_TRUE(prediction) << prediction.error().message;
+  expect_the_last_step_to_be_read(*prediction, "ckpt.2026-01-06.");
+}
+
+TEST(NextPrediction, TheStepBeforeTheLastIsReadAgainAsSuch) {
+  auto runs = restarted({"0", "1"}, {"2", "3"});
+  for (store::FileRow& one : runs[1].files) {
+    if (one.read_phase >= 0) one.name.replace(one.name.find("ckpt.1."), 7, "ckpt.0.");
+  }
+  const auto prediction = predict(runs, {});
+  ASSERT_TRUE(prediction) << prediction.error().message;
+  expect_the_last_step_to_be_read(*prediction, "ckpt.4.");
+}
+
 TEST(NextPrediction, FilesThatDoNotSurviveAreNobodysConcern) {
   auto files = std::vector{file("/s/out.1", 3), file("/s/lock", 3)};
   files[1].removed = true;

@@ -30,6 +30,24 @@ TEST(RankCount, OptionsOfTheProgramAreNoRanks) {
   EXPECT_EQ(ranks({"app", "-n", "100"}, 0, false), 0U);
 }
 
+TEST(RankCount, TheLauncherMayStandBehindWrappers) {
+  EXPECT_EQ(ranks({"time", "mpirun", "-n", "15", "app"}, 4, true), 15U);
+  EXPECT_EQ(ranks({"env", "A=1", "srun", "-n", "15", "app"}, 5, true), 15U);
+  EXPECT_EQ(ranks({"nice", "-n", "5", "mpirun", "-n", "8", "app"}, 6, true), 8U);
+  EXPECT_EQ(ranks({"env", "A=1", "srun", "app"}, 3, true, {{"SLURM_NTASKS", "32"}}), 32U);
+  EXPECT_EQ(ranks({"mpirun", "-n", "8", "nice", "-n", "5", "app"}, 6, true), 8U) << "the wrapper's is no number of ranks";
+  EXPECT_EQ(ranks({"srun", "-n", "1", "mpirun", "-n", "8", "app"}, 6, true), 8U) << "the last one starts the ranks";
+  EXPECT_EQ(ranks({"nice", "-n", "5", "app"}, 3, false), 0U);
+}
+
+TEST(RankCount, ResourceSetsOfJsrun) {
+  EXPECT_EQ(ranks({"jsrun", "-n", "4", "-a", "6", "-c", "7", "app"}, 7, true), 24U);
+  EXPECT_EQ(ranks({"jsrun", "--nrs=4", "--tasks_per_rs=6", "app"}, 3, true), 24U);
+  EXPECT_EQ(ranks({"jsrun", "-n4", "-g1", "app"}, 3, true), 4U) << "a task each";
+  EXPECT_EQ(ranks({"/opt/jsm/bin/jsrun", "-n", "4", "-p", "10", "app"}, 5, true), 10U);
+  EXPECT_EQ(ranks({"jsrun", "-n", "ALL_HOSTS", "-a", "6", "app"}, 5, true), 0U);
+}
+
 TEST(RankCount, WhatTheSchedulerSays) {
   EXPECT_EQ(ranks({"srun", "app"}, 1, true, {{"SLURM_NTASKS", "32"}}), 32U);
   EXPECT_EQ(ranks({"srun", "-n", "4", "app"}, 3, true, {{"SLURM_NTASKS", "32"}}), 4U);

@@ -31,12 +31,12 @@ LeftAlone apply_rules(std::span<store::PredictionRow> rows, std::span<const stor
   for (store::PredictionRow& row : rows) {
     const auto found = before.find(row.name);
     const store::FileRow* const seen = found == before.end() ? nullptr : found->second;
-    const DirectoryDefault given = defaults.of_file(row.created_as.empty() ? row.name : row.created_as);
+    const DirectoryDefault given = defaults.of_file(row.created_as.empty() ? row.name : row.created_as).at_size(row.bytes);
     const bool overridden = given.origin == DefaultOrigin::own && rules.override_directories;
     row.default_stripes = given.stripes == model::Component::kAllOsts ? kManyStripes : given.stripes;
     row.default_stripe_size = given.stripe_size;
-    const bool chosen =
-        given.origin == DefaultOrigin::built_in || (given.origin == DefaultOrigin::site && given.plain && rules.free_layout);
+    const bool replaced = given.origin == DefaultOrigin::site && (given.plain || !given.steps.empty()) && rules.free_layout;
+    const bool chosen = given.origin == DefaultOrigin::built_in || replaced;
     row.stripe_count = chosen ? 0 : row.default_stripes;
     row.stripe_size = chosen || overridden ? Bytes{} : given.stripe_size;
     std::uint64_t* reason = nullptr;
@@ -45,7 +45,9 @@ LeftAlone apply_rules(std::span<store::PredictionRow> rows, std::span<const stor
       reason = &left.small;
     } else if (seen != nullptr && seen->own_layout) {
       reason = &left.program;
-    } else if ((given.origin == DefaultOrigin::own && !overridden) || !given.plain) {
+    } else if (given.origin == DefaultOrigin::site && !given.plain && !replaced) {
+      reason = &left.site;
+    } else if ((given.origin == DefaultOrigin::own && !overridden) || (!given.plain && !replaced)) {
       reason = &left.directory;
     } else if (seen != nullptr && was_there(*seen) && seen->read.count > 0) {
       reason = &left.kept;
@@ -67,6 +69,7 @@ std::string left_alone_text(const LeftAlone& left, Bytes least_file) {
   add(left.existing, "written over in place");
   add(left.kept, "read and written over in place");
   add(left.directory, "in directories with a layout of their own");
+  add(left.site, "where the site's default has several components or a pool");
   add(left.program, "whose stripes the program chooses");
   return out;
 }

@@ -3,8 +3,9 @@
 // Left to Lustre are files that are small (a layout costs a round trip and gains nothing; but of those that are written together
 // with larger ones, which wait for them, only what is below a sixteenth of the limit), that are written over in place (they
 // keep the OSTs they have; those that the program also read must stay, whoever asks for new ones), whose stripes somebody chose -
-// a directory with a default of its own, or the program itself - and those in directories with a default that is more than a
-// plain one. All of these still take their turn among the others when Lustre's own choice is simulated.
+// a directory with a default of its own, or the program itself - and those whose default is more than a plain one, unless it is a
+// progressive one of the site that the policy lets iez replace. All of these still take their turn among the others when Lustre's
+// own choice is simulated.
 //
 // The stripe count of a planned file is open where it would come from Lustre's built-in default, or from the site's where the
 // policy lets iez replace that; otherwise it is that default's.
@@ -37,10 +38,11 @@ struct LeftAlone {
   std::uint64_t small = 0;
   std::uint64_t existing = 0;
   std::uint64_t kept = 0;       // exist, too, and were read by the program
-  std::uint64_t directory = 0;  // with a layout of its own, or not a plain one
+  std::uint64_t directory = 0;  // with a layout of its own
+  std::uint64_t site = 0;       // whose default is not a plain one, and is not to be replaced
   std::uint64_t program = 0;    // chose the stripes itself
 
-  std::uint64_t all() const { return small + existing + kept + directory + program; }
+  std::uint64_t all() const { return small + existing + kept + directory + site + program; }
 };
 
 // Sets stripe_count, left_alone, default_stripes and default_stripe_size of all rows. `last`: files of the newest run.

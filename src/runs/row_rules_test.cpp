@@ -51,6 +51,48 @@ TEST_F(Rules, TheSitesDefaultIsKeptUnlessPolicyLetsIt) {
   EXPECT_EQ(rows_[0].default_stripes, 4U);
 }
 
+model::Layout progressive() {
+  model::Layout layout;
+  layout.composite = true;
+  layout.components = {{.extent = {.start = 0, .end = Bytes::mib(4).count}, .stripe_size = Bytes::mib(1), .stripe_count = 1},
+                       {.extent = {.start = Bytes::mib(4).count}, .stripe_size = Bytes::mib(2), .stripe_count = 4}};
+  return layout;
+}
+
+TEST_F(Rules, AProgressiveDefaultOfTheSiteIsReplacedWherePolicyLetsIt) {
+  set_["/s"] = set_["/s/a"] = progressive();
+  rows_.push_back(row("/s/a/short", 4));
+  const LeftAlone left = apply();
+  EXPECT_EQ(left.site, 2U);
+  EXPECT_EQ(left.all(), 2U);
+  EXPECT_TRUE(rows_[0].left_alone);
+  EXPECT_EQ(left_alone_text(left, Bytes::mib(1)), "2 where the site's default has several components or a pool");
+  EXPECT_EQ(apply({.free_layout = true}).all(), 0U);
+  EXPECT_FALSE(rows_[0].left_alone);
+  EXPECT_EQ(rows_[0].stripe_count, 0U);
+  // Lustre's own way: by the component in which the file ends.
+  EXPECT_EQ(rows_[0].default_stripes, 4U);
+  EXPECT_EQ(rows_[0].default_stripe_size, Bytes::mib(2));
+  EXPECT_EQ(rows_[1].default_stripes, 1U);
+}
+
+TEST_F(Rules, ADefaultInAPoolStaysThere) {
+  auto pooled = progressive();
+  pooled.components[1].pool = "flash";
+  set_["/s"] = set_["/s/a"] = pooled;
+  EXPECT_EQ(apply({.free_layout = true}).site, 1U);
+  set_["/s"] = set_["/s/a"] = {.components = {{.stripe_count = 4, .pool = "flash"}}};
+  EXPECT_EQ(apply({.free_layout = true}).site, 1U);
+}
+
+TEST_F(Rules, AProgressiveLayoutOfADirectoryIsItsOwn) {
+  set_["/s/a"] = progressive();
+  for (const bool override_directories : {false, true}) {
+    EXPECT_EQ(apply({.free_layout = true, .override_directories = override_directories}).directory, 1U);
+    EXPECT_TRUE(rows_[0].left_alone);
+  }
+}
+
 TEST_F(Rules, ADirectorysOwnLayoutIsRespected) {
   set_["/s/a"] = {.components = {{.stripe_size = Bytes::mib(1), .stripe_count = 8}}};
   EXPECT_EQ(apply().directory, 1U);

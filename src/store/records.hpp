@@ -117,7 +117,7 @@ struct FileRow {
   std::uint32_t stripe_count = 0;  // 0: not known
   Bytes stripe_size;
   std::int32_t rank = -1;   // of the one that wrote it; -1: not known
-  std::uint32_t ranks = 0;  // that wrote it; 0: not known
+  std::uint32_t ranks = 0;  // that wrote it, or, if none did, read it; 0: not known
   bool created = false;     // by this run
   std::int32_t phase = -1;  // in which it was written, from 0; -1: not known, or in none
   std::int32_t read_phase = -1;
@@ -144,7 +144,7 @@ struct PredictionRow {
   std::uint32_t stripe_count = 0;     // 0: to be chosen
   Bytes stripe_size;                  // 0: to be chosen
   std::int32_t rank = -1;             // -1: not known, or shared
-  bool shared = false;                // several ranks write it
+  bool shared = false;                // several ranks write it, or will read it
   bool open = false;                  // the name is a pattern
   std::uint64_t files = 1;            // it stands for
   std::uint32_t phase = 0;            // in which it will be written

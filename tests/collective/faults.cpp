@@ -5,6 +5,7 @@
 // All processes have the interleaved view: blocks of BLOCK bytes in turn, BYTES of each process. Cases:
 //   write        one MPI_File_write_all
 //   read         one MPI_File_read_all of a file that was made by POSIX calls
+//   look         the same of a file that is there
 //   killed       the second process dies in the middle of one of many writes
 //   bad_count    the second process passes a count below zero, then all write well
 //   bad_type     the second process passes a type that is not committed, then all write well
@@ -92,7 +93,7 @@ class Program {
 
   int run(std::string_view what) {
     if (what == "read" || what == "read_only") make_file();
-    const int mode = what == "read" || what == "read_only" ? MPI_MODE_RDONLY : MPI_MODE_RDWR | MPI_MODE_CREATE;
+    const int mode = what == "read" || what == "read_only" || what == "look" ? MPI_MODE_RDONLY : MPI_MODE_RDWR | MPI_MODE_CREATE;
     const int code = MPI_File_open(MPI_COMM_WORLD, path_.c_str(), mode, MPI_INFO_NULL, &file_);
     if (code != MPI_SUCCESS) {
       say("open", code, 0, 0);
@@ -101,7 +102,7 @@ class Program {
     set_view();
     if (what == "write" || what == "read_only") {
       write("write_all", bytes_);
-    } else if (what == "read") {
+    } else if (what == "read" || what == "look") {
       read("read_all");
     } else if (what == "killed") {
       die_in_the_middle();

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Files in log mode, iez_mode=log, under Open MPI and MPICH: all calls of a program go to logs, and every byte is right in the end."""
 
+import os
 import pathlib
 import subprocess
 import unittest
@@ -144,6 +145,33 @@ class Life(LogCase):
                     self.assertFalse(pathlib.Path(f"{file}.iezlog").exists())
                     self.assertEqual(outcome.err.count("is of another file"), 1, outcome.err)
                     file.unlink()
+
+    def test_made_anew_to_be_read(self):
+        """A log of a file that is gone fails no open of one that may only be read."""
+        # Root may write to any file unless it is told not to.
+        wrapper = ["setpriv", "--bounding-set=-dac_override"] if os.geteuid() == 0 else []
+        if wrapper and subprocess.run([*wrapper, "true"], capture_output=True, check=False, timeout=60).returncode != 0:
+            self.skipTest("no setpriv")
+        for flavour, ranks in self.flavours():
+            with self.subTest(flavour=flavour):
+                file = self.folder / f"look.{flavour}"
+                made, _ = self.faults(flavour, ranks, "write", "iez_mode=log;iez_flatten=later")
+                logged = pathlib.Path(f"{made}.iezlog")
+                logged.rename(f"{file}.iezlog")
+                file.write_bytes(bytes(value_at(offset) for offset in range(4 * 65536)))
+                file.chmod(0o444)
+                _, outcome = self.faults(flavour, ranks, "look", "", wrapper=wrapper)
+                self.assertEqual(self.classes(outcome, "read_all") | self.classes(outcome, "close"), {"success"}, outcome.out + outcome.err)
+                self.assertEqual(outcome.err.count("is of another file"), 1, outcome.err)
+                self.assertTrue(pathlib.Path(f"{file}.iezlog.stale").exists())
+                # Its own log it cannot do without.
+                self.faults(flavour, ranks, "write", "iez_mode=log;iez_flatten=later")
+                made.chmod(0o444)
+                made.rename(file)
+                logged.rename(f"{file}.iezlog")
+                _, outcome = self.faults(flavour, ranks, "look", "", wrapper=wrapper)
+                self.assertEqual(self.classes(outcome, "open"), {"access"}, outcome.out + outcome.err)
+                self.assertTrue(pathlib.Path(f"{file}.iezlog").exists())
 
     def test_shared_pointer(self):
         """The MPI would write behind the log's back."""

@@ -614,6 +614,17 @@ class Placing(Case):
         self.placed("dd", "if=/dev/zero", f"of={self.work}/a", "bs=4k", "count=1", "status=none")
         self.assertEqual(self.counts(), {"elsewhere": 1})
 
+    def test_a_directory_that_is_made_after_an_open_failed_in_it(self):
+        self.compile(f"{self.mount}/new/a,1M,,4", f"{self.mount}/new/b,1M,,3")
+        script = (f"import os\nos.chdir({str(self.mount)!r})\n"
+                  "def put(name): os.close(os.open(name, os.O_WRONLY | os.O_CREAT, 0o640))\n"
+                  "try: put('new/a')\n"
+                  "except FileNotFoundError: os.mkdir('new')\n"
+                  "put('new/a')\nput('new/b')\n")
+        self.placed(sys.executable, "-c", script)
+        self.assertEqual((self.osts("new/a"), self.osts("new/b")), ([4], [3]))
+        self.assertEqual(self.counts(), {"applied": 2})
+
     def test_directory_with_a_layout_of_its_own(self):
         directory = self.mount / "own"
         directory.mkdir()

@@ -115,14 +115,32 @@ class RunCase(unittest.TestCase):
         self.nothing_left()
         return first, second
 
-    def mpi(self, flavour):
+    def mpi_program(self, flavour):
         launcher = shutil.which(f"mpirun.{flavour}")
         compiler = shutil.which(f"mpicc.{flavour}")
         if not launcher or not compiler:
             self.skipTest(f"{flavour} is not here")
         program = self.state / "mpi_io"
         run([compiler, "-O1", ROOT / "tests/preload/mpi_io.c", "-o", program])
-        self.twice(f"mpi-{flavour}", [launcher, "-n", "8", program, self.place / "shared", "4", "65536"], ["shared"])
+        return [launcher, "-n", "8", program, self.place / "shared", "4", "65536"]
+
+    def mpi(self, flavour):
+        self.twice(f"mpi-{flavour}", self.mpi_program(flavour), ["shared"])
+
+    def mpi_hints(self, flavour):
+        """What the program asks of the MPI is its own wish, also where the MPI makes nothing of it, as on a file system that is not Lustre."""
+        command, application = self.mpi_program(flavour), f"hints-{flavour}"
+        first = self.report(command, "--app", application)
+        self.assertTrue(first["next_plan"], first)
+        (self.place / "shared").unlink()
+        told = self.report([*command, "striping_unit", "0"], "--app", application)  # says nothing
+        self.assertEqual((told["placed"], told["respected"]), (1, 0), told)
+        (self.place / "shared").unlink()
+        second = self.report([*command, "striping_factor", "2"], "--app", application)
+        self.assertEqual((second["mode"], second["placed"]), ("place", 0), second)
+        self.assertGreaterEqual(second["respected"], 1, second)
+        self.assertIsNone(second["next_plan"], second)
+        self.assertIn("1 whose stripes the program chooses", second["verdict"], second)
 
 
 class Loop(RunCase):
@@ -156,6 +174,12 @@ class Loop(RunCase):
 
     def test_mpich(self):
         self.mpi("mpich")
+
+    def test_hints_openmpi(self):
+        self.mpi_hints("openmpi")
+
+    def test_hints_mpich(self):
+        self.mpi_hints("mpich")
 
     def test_hdf5(self):
         if not shutil.which("mpicc.openmpi") or run(["pkg-config", "--exists", "hdf5-openmpi"], check=False).returncode != 0:

@@ -1,5 +1,5 @@
 /* Every rank writes its blocks of a shared file by collective calls, reads its neighbour's, and says whether they are right.
-   usage: mpi_io FILE BLOCKS BYTES */
+   usage: mpi_io FILE BLOCKS BYTES [HINT VALUE] */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ static void stop(int error, const char* what) {
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  if (argc != 4) return 2;
+  if (argc != 4 && argc != 6) return 2;
   const int blocks = atoi(argv[2]);
   const int bytes = atoi(argv[3]);
   int rank = 0;
@@ -28,6 +28,7 @@ int main(int argc, char** argv) {
   MPI_Info info;
   MPI_Info_create(&info);
   MPI_Info_set(info, "cb_nodes", "2");
+  if (argc == 6) MPI_Info_set(info, argv[4], argv[5]);
   MPI_File file;
   int error = MPI_File_open(MPI_COMM_WORLD, argv[1], MPI_MODE_CREATE | MPI_MODE_RDWR, info, &file);
   if (error != MPI_SUCCESS) stop(error, "open");
