@@ -134,23 +134,6 @@ placement::TargetTable GlobalView::seen_by_lustre(const FileSystem& known, std::
   return seen;
 }
 
-namespace {
-
-std::vector<planning::SlowTarget> slow_in(const api::PlanRequest& request) {
-  std::vector<planning::SlowTarget> out;
-  for (const api::SlowOst& one : request.slow)
-    out.push_back({.ost = {one.ost}, .speed = std::max(one.speed, planning::kSlowest)});
-  return out;
-}
-
-std::vector<OstIndex> osts_of(const placement::TargetTable& table) {
-  std::vector<OstIndex> out;
-  for (const placement::Target& target : table.targets) out.push_back(target.ost);
-  return out;
-}
-
-}  // namespace
-
 Result<StoredPlan> GlobalView::plan(const api::PlanRequest& request, std::string_view user, std::uint64_t id, std::int64_t now_ns,
                                     std::int64_t ttl_ns) {
   IEZ_TRY(const std::string name, resolve(request.file_system));
@@ -171,7 +154,7 @@ Result<StoredPlan> GlobalView::plan(const api::PlanRequest& request, std::string
   const double rate = std::accumulate(load.begin(), load.end(), 0.0);
   free_for(known, sums, request.freed);
   const placement::TargetTable seen = seen_by_lustre(known, request.freed);
-  const std::vector<planning::SlowTarget> slow = slow_in(request);
+  const std::vector<planning::SlowTarget> slow = slow_targets(request.slow);
   const std::vector<OstIndex> osts = osts_of(known.table);
   const auto planned = planning::plan_rows(rows,
                                            {.table = known.table,
@@ -205,6 +188,7 @@ Result<StoredPlan> GlobalView::plan(const api::PlanRequest& request, std::string
   out.expires_ns = now_ns + ttl_ns;
   out.weights = !request.spread.empty();
   out.freed = request.freed;
+  out.slow = request.slow;
   out.after = {plan.score.balance.ost_cost, plan.score.balance.oss_cost};
   take_plan(planned->rows, rows, known.table, out);
   return out;

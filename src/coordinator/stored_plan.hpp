@@ -64,6 +64,7 @@ struct StoredPlan {
   std::vector<std::string> reasons;
   std::vector<std::string> pools;
   std::vector<api::FreedBytes> freed;
+  std::vector<api::SlowOst> slow;  // that its request reckoned with
   std::vector<std::string> notes;
   api::Costs before;
   api::Costs after;

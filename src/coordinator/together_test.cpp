@@ -76,6 +76,26 @@ TEST(Together, LargeObjectsComeFirstThoughTheyWereAskedForLast) {
   EXPECT_TRUE(view.plan_together().empty()) << "it comes to rest";
 }
 
+// What only one of both has seen counts for both: together, too, nothing goes to an OST that was found slow.
+TEST(Together, WhatWasFoundSlowIsNotUsedAgain) {
+  for (const bool both : {true, false}) {
+    SCOPED_TRACE(both);
+    GlobalView view;
+    ASSERT_TRUE(view.set_cluster(make_cluster("lab", 3, 5, 1U << 30U), {}));
+    api::PlanRequest small = small_objects();
+    api::PlanRequest large = large_objects();
+    large.slow = {{.ost = 0, .speed = 0.02}};
+    if (both) small.slow = large.slow;
+    plan_of(view, 1, small, 100, 10);
+    plan_of(view, 2, large, 101, 10);
+    const auto changes = view.plan_together();
+    EXPECT_EQ(changes.size(), 2U);
+    for (const std::uint64_t id : {1ULL, 2ULL}) {
+      EXPECT_EQ(std::ranges::count(view.find(id)->osts, 0U), 0) << "plan " << id;
+    }
+  }
+}
+
 TEST(Together, OneAfterTheOtherStaysAsItIs) {
   GlobalView view;
   ASSERT_TRUE(view.set_cluster(make_cluster("lab", 3, 5, 1U << 30U), {}));
