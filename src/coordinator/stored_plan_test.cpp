@@ -15,6 +15,7 @@ StoredPlan sample() {
   request.files[1].files = 4;
   request.freed = {{1, 1000}};
   request.slow = {{.ost = 3, .speed = 0.25}};
+  request.phase_seconds = {0, 2.5};
   request.ran_s = 2e-9;
   request.files[2].phase = 4'000'000'000;
   request.files[3].read_phase = 0;
@@ -78,7 +79,7 @@ TEST(StoredPlan, OlderPlansAreOfOnePhase) {
                                     1,   100, 90,  40,  128, 128, 4,   0,   0,  3,   1, 2, 4}));       // its layout
   ASSERT_TRUE(fourth) << fourth.error().message;
   EXPECT_EQ(std::pair(fourth->began_ns, fourth->ended_ns), std::pair(std::int64_t{4}, std::int64_t{6}));
-  EXPECT_TRUE(fourth->slow.empty());
+  EXPECT_TRUE(fourth->slow.empty() && fourth->phase_seconds.empty() && fourth->together.empty());
   EXPECT_EQ(decode(encode(*fourth)).value(), *fourth);
 }
 

@@ -140,6 +140,10 @@ Result<std::optional<std::vector<StoredPlan>>> planned_together(std::span<const 
     take_plan(std::span(planned.rows).subspan(begin, plan->entries.size()),
               std::span<const planning::Row>(rows).subspan(begin, plan->entries.size()), table, next);
     next.entries = plan->entries;  // which phases those were
+    next.together.clear();
+    for (const PlanPointer& other : plans) {
+      if (other != plan) next.together.push_back(other->id);
+    }
     next.after = {score.balance.ost_cost, score.balance.oss_cost};
     next.notes = {"planned anew together with another application, whose last run was at the same time"};
   }

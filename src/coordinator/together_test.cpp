@@ -63,6 +63,7 @@ TEST(Together, LargeObjectsComeFirstThoughTheyWereAskedForLast) {
     EXPECT_EQ(change.after->entries, change.before->entries);
     EXPECT_EQ(change.after, view.find(change.after->id));
     EXPECT_LT(change.after->after.ost, 1.02);
+    EXPECT_EQ(change.after->together, (std::vector<std::uint64_t>{change.after->id == 1 ? 2ULL : 1ULL}));
     EXPECT_EQ(change.after->made_ns, change.before->made_ns);
     EXPECT_NE(change.after->reasons.at(0).find("planned together"), std::string::npos);
     EXPECT_EQ(decode(encode(*change.after)).value(), *change.after);
@@ -104,6 +105,18 @@ TEST(Together, OneAfterTheOtherStaysAsItIs) {
   EXPECT_TRUE(view.plan_together().empty()) << "the second run began when the first had ended";
   plan_of(view, 3, large_objects(), 110, 0);
   EXPECT_TRUE(view.plan_together().empty()) << "nobody knows when the third ran";
+}
+
+// After a restart plans are there before agents have told of any target.
+TEST(Together, WhatComesBeforeItsTargetsAreKnownHasItsTurnLater) {
+  GlobalView view;
+  ASSERT_TRUE(view.set_cluster(make_cluster("lab", 3, 5, 1U << 30U), {}));
+  GlobalView again;
+  again.put(1, plan_of(view, 1, small_objects(), 100, 10));
+  again.put(2, plan_of(view, 2, large_objects(), 101, 10));
+  EXPECT_TRUE(again.plan_together().empty());
+  ASSERT_TRUE(again.set_cluster(make_cluster("lab", 3, 5, 1U << 30U), {}));
+  EXPECT_EQ(again.plan_together().size(), 2U);
 }
 
 TEST(Together, PlansOfSeveralPhasesOrThatHaveBegunStay) {
