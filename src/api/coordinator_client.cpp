@@ -60,6 +60,12 @@ Result<Submitted> CoordinatorClient::poll(std::string_view plan) {
   return state_->submitted(response);
 }
 
+Result<Submitted> CoordinatorClient::begin(std::string_view plan) {
+  const std::string path = with_parameter("/v1/plans/" + std::string(plan), "begins", "true");
+  IEZ_TRY(const auto response, state_->client->accepted("GET", path));
+  return state_->submitted(response);
+}
+
 Result<Submitted> CoordinatorClient::plan(const PlanRequest& request, Duration patience, Clock& clock) {
   const Duration end = clock.monotonic() + patience;
   IEZ_TRY(Submitted now, submit(request));

@@ -38,6 +38,9 @@ class CoordinatorClient {
   [[nodiscard]] Result<Submitted> submit(const PlanRequest& request);
   [[nodiscard]] Result<Submitted> poll(std::string_view plan);
 
+  // As poll(), when the run of the plan begins: it may have been planned anew, by what others move at this moment.
+  [[nodiscard]] Result<Submitted> begin(std::string_view plan);
+
   // submit(), then poll() as often as the coordinator says, until the answer is there or patience is at its end (then the
   // ticket's id stays valid: poll() later).
   [[nodiscard]] Result<Submitted> plan(const PlanRequest& request, Duration patience, Clock& clock);

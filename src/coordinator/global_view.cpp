@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "coordinator/begin.hpp"
 #include "coordinator/mend.hpp"
 #include "coordinator/planned_rows.hpp"
 #include "coordinator/together.hpp"
@@ -134,23 +135,6 @@ placement::TargetTable GlobalView::seen_by_lustre(const FileSystem& known, std::
   return seen;
 }
 
-namespace {
-
-std::vector<planning::SlowTarget> slow_in(const api::PlanRequest& request) {
-  std::vector<planning::SlowTarget> out;
-  for (const api::SlowOst& one : request.slow)
-    out.push_back({.ost = {one.ost}, .speed = std::max(one.speed, planning::kSlowest)});
-  return out;
-}
-
-std::vector<OstIndex> osts_of(const placement::TargetTable& table) {
-  std::vector<OstIndex> out;
-  for (const placement::Target& target : table.targets) out.push_back(target.ost);
-  return out;
-}
-
-}  // namespace
-
 Result<StoredPlan> GlobalView::plan(const api::PlanRequest& request, std::string_view user, std::uint64_t id, std::int64_t now_ns,
                                     std::int64_t ttl_ns) {
   IEZ_TRY(const std::string name, resolve(request.file_system));
@@ -171,7 +155,7 @@ Result<StoredPlan> GlobalView::plan(const api::PlanRequest& request, std::string
   const double rate = std::accumulate(load.begin(), load.end(), 0.0);
   free_for(known, sums, request.freed);
   const placement::TargetTable seen = seen_by_lustre(known, request.freed);
-  const std::vector<planning::SlowTarget> slow = slow_in(request);
+  const std::vector<planning::SlowTarget> slow = slow_targets(request.slow);
   const std::vector<OstIndex> osts = osts_of(known.table);
   const auto planned = planning::plan_rows(rows,
                                            {.table = known.table,
@@ -205,6 +189,8 @@ Result<StoredPlan> GlobalView::plan(const api::PlanRequest& request, std::string
   out.expires_ns = now_ns + ttl_ns;
   out.weights = !request.spread.empty();
   out.freed = request.freed;
+  out.slow = request.slow;
+  out.phase_seconds = request.phase_seconds;
   out.after = {plan.score.balance.ost_cost, plan.score.balance.oss_cost};
   take_plan(planned->rows, rows, known.table, out);
   return out;
@@ -238,6 +224,17 @@ void GlobalView::account(const StoredPlan& plan, std::uint32_t eighths, bool add
 }
 
 void GlobalView::put(std::uint64_t id, PlanPointer plan) {
+  const PlanPointer before = find(id);
+  set(id, plan);
+  if (!plan) {
+    came_.erase(id);
+    begun_.erase(id);
+  } else if (plan->revision == 1 && plan->began_ns < plan->ended_ns && (!before || before->revision > 1)) {
+    came_.insert(id);
+  }
+}
+
+void GlobalView::set(std::uint64_t id, PlanPointer plan) {
   const auto old = plans_.find(id);
   if (old != plans_.end()) {
     const StoredPlan& before = *old->second;
@@ -251,7 +248,6 @@ void GlobalView::put(std::uint64_t id, PlanPointer plan) {
     if (group->second.empty()) by_application_.erase(group);
     by_expiry_.erase({before.expires_ns, id});
     by_run_.erase({before.ended_ns, id});
-    came_.erase(id);
     plans_.erase(old);
   }
   if (!plan) return;
@@ -263,10 +259,7 @@ void GlobalView::put(std::uint64_t id, PlanPointer plan) {
   if (counted.eighths > 0) by_fading_.emplace(counted.until_ns, id);
   by_application_[key_of(plan->user, plan->application, plan->file_system)].insert(id);
   by_expiry_.emplace(plan->expires_ns, id);
-  if (plan->began_ns < plan->ended_ns) {
-    by_run_.emplace(plan->ended_ns, id);
-    if (plan->revision == 1) came_.insert(id);
-  }
+  if (plan->began_ns < plan->ended_ns) by_run_.emplace(plan->ended_ns, id);
   plans_.emplace(id, std::move(plan));
 }
 
@@ -274,7 +267,7 @@ void GlobalView::fade(std::int64_t now_ns) {
   now_ns_ = std::max(now_ns_, now_ns);
   while (!by_fading_.empty() && by_fading_.begin()->first <= now_ns_) {
     const std::uint64_t id = by_fading_.begin()->second;
-    put(id, plans_.at(id));
+    set(id, plans_.at(id));
   }
 }
 
@@ -361,9 +354,9 @@ std::vector<PlanChange> GlobalView::mend(std::size_t most) {
       if (changes.size() >= most) return changes;
       std::vector<bool> affected = misplaced(known, sums, *plan);
       if (affected.empty()) continue;
-      put(plan->id, nullptr);
+      set(plan->id, nullptr);
       PlanPointer next = mended(known, *plan, std::move(affected));
-      put(plan->id, next ? next : plan);
+      set(plan->id, next ? next : plan);
       if (next) changes.push_back({plan, std::move(next)});
     }
   }
@@ -374,7 +367,7 @@ std::vector<PlanChange> GlobalView::mend(std::size_t most) {
 std::vector<PlanPointer> GlobalView::side_by_side(const PlanPointer& plan) const {
   constexpr std::size_t kLooks = 256;
   std::vector<PlanPointer> group{plan};
-  if (plan->layouts.size() > kFilesTogether || !is_of_one_phase(*plan)) return group;
+  if (plan->layouts.size() > kFilesTogether || begun_.contains(plan->id) || !is_of_one_phase(*plan)) return group;
   std::size_t files = plan->layouts.size();
   std::size_t looks = 0;
   // Whatever ended before this one began ran before it.
@@ -382,7 +375,7 @@ std::vector<PlanPointer> GlobalView::side_by_side(const PlanPointer& plan) const
     if (group.size() > kPartners || ++looks > kLooks) break;
     const PlanPointer& other = plans_.at(at->second);
     if (other == plan || other->file_system != plan->file_system || !ran_side_by_side(*plan, *other)) continue;
-    if (files + other->layouts.size() > kFilesTogether || !is_of_one_phase(*other)) continue;
+    if (files + other->layouts.size() > kFilesTogether || begun_.contains(other->id) || !is_of_one_phase(*other)) continue;
     files += other->layouts.size();
     group.push_back(other);
   }
@@ -391,17 +384,23 @@ std::vector<PlanPointer> GlobalView::side_by_side(const PlanPointer& plan) const
 
 std::vector<PlanChange> GlobalView::plan_together() {
   std::vector<PlanChange> changes;
-  std::set<std::uint64_t> later = std::exchange(came_, {});
-  for (std::size_t looks = 0; looks < kSeeds && !later.empty(); ++looks) {
-    const std::vector<PlanPointer> group = side_by_side(plans_.at(*later.begin()));
-    later.erase(later.begin());
-    const auto found = file_systems_.find(group.front()->file_system);
-    if (group.size() < 2 || found == file_systems_.end()) continue;
+  std::uint64_t looked = 0;  // up to which id
+  for (std::size_t looks = 0; looks < kSeeds;) {
+    const auto seed = came_.upper_bound(looked);
+    if (seed == came_.end()) break;
+    looked = *seed;
+    const PlanPointer first = plans_.at(looked);
+    const auto found = file_systems_.find(first->file_system);
+    if (found == file_systems_.end()) continue;  // its turn comes when its targets are known
+    ++looks;
+    came_.erase(seed);
+    const std::vector<PlanPointer> group = side_by_side(first);
+    if (group.size() < 2) continue;
     FileSystem& known = found->second;
     const Sums& sums = sums_[found->first];
     std::vector<api::FreedBytes> freed;
     for (const PlanPointer& plan : group) {
-      put(plan->id, nullptr);
+      set(plan->id, nullptr);
       freed.insert(freed.end(), plan->freed.begin(), plan->freed.end());
     }
     free_for(known, sums, freed);
@@ -410,14 +409,37 @@ std::vector<PlanChange> GlobalView::plan_together() {
     const bool better = next && *next;
     for (std::size_t i = 0; i < group.size(); ++i) {
       const std::uint64_t id = group[i]->id;
-      put(id, better ? std::make_shared<const StoredPlan>((**next)[i]) : group[i]);
+      set(id, better ? std::make_shared<const StoredPlan>((**next)[i]) : group[i]);
       if (!better) continue;
       changes.push_back({group[i], find(id)});
-      later.erase(id);
+      came_.erase(id);
     }
   }
-  came_ = std::move(later);  // and not those that were put back
   return changes;
+}
+
+std::optional<PlanChange> GlobalView::begin(std::uint64_t id, std::int64_t now_ns, bool may_change) {
+  fade(now_ns);
+  const PlanPointer plan = plans_.at(id);
+  begun_.insert(id);
+  const auto found = file_systems_.find(plan->file_system);
+  if (!may_change || found == file_systems_.end() || !may_change_at_begin(*plan)) return std::nullopt;
+  // Alone it would lose what it was to gain beside the other.
+  if (std::ranges::any_of(plan->together, [&](std::uint64_t other) { return plans_.contains(other); })) return std::nullopt;
+  FileSystem& known = found->second;
+  std::vector<double> load = load_since(known, plan->ended_ns > 0 ? plan->ended_ns : plan->made_ns, now_ns);
+  if (load.empty()) return std::nullopt;
+  const Sums& sums = sums_[found->first];
+  set(id, nullptr);
+  free_for(known, sums, plan->freed);
+  auto next = planned_at_begin({.plan = *plan, .table = known.table, .load = std::move(load), .options = {.effort = effort_}});
+  for (const api::FreedBytes& row : plan->freed) refresh(known, sums, row.ost);
+  if (!next || !*next) {
+    set(id, plan);
+    return std::nullopt;
+  }
+  set(id, std::make_shared<const StoredPlan>(**std::move(next)));
+  return PlanChange{plan, find(id)};
 }
 
 Result<std::vector<api::OstWeight>> GlobalView::weights(const std::string& file_system) const {

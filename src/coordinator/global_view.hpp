@@ -16,7 +16,8 @@
 // reserved there, mend() plans the files that it was to get anew: those of the newest plans move first.
 //
 // Plans come one after the other, and each is made for the time of its own files. Where the last runs of several applications
-// overlapped, plan_together() plans them anew as one (together.hpp).
+// overlapped, plan_together() plans them anew as one (together.hpp). When a plan's run begins, begin() looks it over once more,
+// among what moves then (begin.hpp); from then on it is not planned together with others any more.
 //
 // No input or output, no clock: times come as arguments. Thread safety: none.
 #pragma once
@@ -24,6 +25,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -105,6 +107,10 @@ class GlobalView {
   static constexpr std::size_t kFilesTogether = 10'000;
   std::vector<PlanChange> plan_together();
 
+  // The run of this plan begins. What became of the plan by what others move now is in place already, as with mend(); none: it
+  // stays as it is, always if it may not change. REQUIRES: the plan is there.
+  std::optional<PlanChange> begin(std::uint64_t id, std::int64_t now_ns, bool may_change);
+
   [[nodiscard]] Result<std::vector<api::OstWeight>> weights(const std::string& file_system) const;
 
   Bytes reserved(const std::string& file_system, OstIndex ost) const;
@@ -129,6 +135,8 @@ class GlobalView {
   };
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
+  // put() for a plan that is taken out for a moment, or counts anew: whether it was looked at, or has begun, stays as it is.
+  void set(std::uint64_t id, PlanPointer plan);
   void account(const StoredPlan& plan, std::uint32_t eighths, bool add);
   void refresh(FileSystem& known, const Sums& sums, std::uint32_t ost);
   static Bytes replaced(const FileSystem& known, const Sums& sums, std::uint32_t ost);
@@ -149,6 +157,7 @@ class GlobalView {
   std::set<std::pair<std::int64_t, std::uint64_t>> by_expiry_;
   std::set<std::pair<std::int64_t, std::uint64_t>> by_run_;     // when the last run ended, where that is known, and the id
   std::set<std::uint64_t> came_;                                // not looked at by plan_together()
+  std::set<std::uint64_t> begun_;                               // plans that a run goes by
   std::set<std::pair<std::int64_t, std::uint64_t>> by_fading_;  // when the plan counts less, and its id
   struct Counted {
     std::uint32_t eighths = 8;

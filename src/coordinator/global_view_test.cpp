@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "api/plan_json.hpp"
+#include "coordinator/begin.hpp"
 #include "coordinator/view_test_support.hpp"
 
 namespace iez::coordinator {
@@ -272,6 +273,177 @@ TEST(GlobalView, TrafficOfOthersCounts) {
   TargetRate elsewhere = rate;
   elsewhere.ost = {77};
   EXPECT_TRUE(uses_first(elsewhere, 10, {2})) << "an OST that is not known";
+}
+
+// A plan is made when its application's run has just ended, and what moves then may be that run's own. It is looked over when the
+// next one begins.
+class BeginTest : public testing::Test {
+ protected:
+  static constexpr std::int64_t kMade = 1000 * kSecond;
+  static constexpr std::int64_t kBegins = kMade + 60 * kSecond;
+  static constexpr std::int64_t kLife = 3600 * kSecond;
+
+  BeginTest() {
+    request_ = make_request("a", 3, 10U << 20U, 1);
+    request_.phase_seconds = {2};
+    request_.ran_s = 10;
+    rate_ = {.ost = {0}, .bytes_per_second = 50e6, .began_ns = kBegins - 6 * kSecond, .ended_ns = kBegins - kSecond};
+    EXPECT_TRUE(view_.set_cluster(make_cluster("lab", 1, 4, 1U << 30U), {}));
+  }
+
+  void plan(std::uint64_t id, const api::PlanRequest& request) {
+    auto plan = view_.plan(request, "u", id, kMade, kLife);
+    ASSERT_TRUE(plan) << plan.error().message;
+    view_.put(id, std::make_shared<const StoredPlan>(*std::move(plan)));
+  }
+  // The revision after the run has begun among that.
+  std::uint64_t begin(std::optional<TargetRate> rate, std::uint64_t id = 1) {
+    std::vector<TargetRate> rates;
+    if (rate) rates.push_back(*rate);
+    EXPECT_TRUE(view_.set_cluster(make_cluster("lab", 1, 4, 1U << 30U), {}, std::move(rates)));
+    const auto change = view_.begin(id, kBegins, true);
+    EXPECT_EQ(change ? change->after : view_.find(id), view_.find(id));
+    return view_.find(id)->revision;
+  }
+
+  GlobalView view_;
+  api::PlanRequest request_;
+  TargetRate rate_;
+};
+
+TEST_F(BeginTest, ABusyTargetGetsLess) {
+  plan(1, request_);
+  ASSERT_EQ(std::ranges::count(view_.find(1)->osts, 0U), 1) << "nothing was known of it then";
+  EXPECT_EQ(begin(std::nullopt), 1U) << "nothing moves";
+  const PlanPointer before = view_.find(1);
+  EXPECT_FALSE(view_.begin(1, kBegins, false)) << "the node is busy";
+  EXPECT_EQ(begin(rate_), 2U);
+  const StoredPlan& after = *view_.find(1);
+  EXPECT_EQ(std::ranges::count(after.osts, 0U), 0);
+  EXPECT_EQ(after.entries, before->entries);
+  EXPECT_EQ(after.reserved(), before->reserved());
+  EXPECT_EQ(after.made_ns, before->made_ns);
+  EXPECT_THAT(after.reasons[after.layouts[0].reason], testing::HasSubstr("by what others moved then"));
+  EXPECT_THAT(after.notes.at(0), testing::HasSubstr("on 1 of 4 OSTs"));
+  EXPECT_EQ(decode(encode(after)).value(), after);
+  expect_sums(view_, 4);
+  EXPECT_EQ(begin(rate_), 2U) << "as good as can be now";
+}
+
+TEST_F(BeginTest, WhatSaysNothingChangesNothing) {
+  plan(1, request_);
+  TargetRate own = rate_;
+  own.began_ns = kMade - kSecond;
+  EXPECT_EQ(begin(own), 1U) << "a part of it may be of the run before";
+  TargetRate old = rate_;
+  old.began_ns -= 20 * kSecond;
+  old.ended_ns -= 20 * kSecond;
+  EXPECT_EQ(begin(old), 1U);
+  TargetRate little = rate_;
+  little.bytes_per_second = 1e5;
+  EXPECT_EQ(begin(little), 1U) << "not worth a change";
+  view_.put(1, with_created(*view_.find(1), {.files = {{.file = 0, .files = 0}}}).value());
+  EXPECT_EQ(begin(rate_), 1U) << "a run goes by it";
+  request_.phase_seconds.clear();
+  plan(2, request_);
+  EXPECT_EQ(begin(rate_, 2), 1U) << "nobody knows how long the phase lasts";
+  request_ = make_request("large", kObjectsAtBegin + 1, 1U << 20U, 1);
+  for (api::FileRequest& file : request_.files) file.bytes = 1U << 16U;
+  request_.phase_seconds = {2};
+  plan(3, request_);
+  EXPECT_EQ(begin(rate_, 3), 1U) << "it would take too long";
+}
+
+// Files of several phases, patterns, files that are read: only where the phases last long enough does anything move.
+TEST_F(BeginTest, EachPhaseByItsTime) {
+  request_.files.clear();
+  for (std::uint32_t phase : {7U, 9U}) {
+    for (int i = 0; i < 3; ++i) {
+      request_.files.push_back({.name = "/s/" + std::to_string(phase) + "." + std::to_string(i) + "{rank}", .bytes = 10U << 20U});
+      request_.files.back().files = i == 0 ? 1 : 2;
+      request_.files.back().stripe_count = 1;
+      request_.files.back().phase = phase;
+    }
+    request_.files.push_back({.name = "/s/small." + std::to_string(phase), .bytes = 1, .left_alone = true});
+    request_.files.back().phase = phase;
+  }
+  request_.files[0].read_phase = 11;
+  request_.phase_seconds = {0, 0, 0, 0, 0, 0, 0, 0, 0, 20};
+  plan(1, request_);
+  rate_.bytes_per_second = 5e6;
+  EXPECT_EQ(begin(rate_), 2U);
+  const StoredPlan& after = *view_.find(1);
+  std::map<std::uint32_t, std::ptrdiff_t> on_busy;
+  for (const StoredEntry& entry : after.entries) {
+    for (std::uint32_t i = entry.first; i < entry.first + entry.layouts; ++i) {
+      on_busy[entry.phase] += std::ranges::count(after.osts_of(after.layouts[i]), 0U);
+    }
+  }
+  EXPECT_GT(on_busy[7], 0) << "a phase of which nobody knows how long it lasts";
+  EXPECT_EQ(on_busy[9], 0);
+  expect_sums(view_, 4);
+}
+
+// Whatever is planned, and whatever moves: what changes is smaller under that load by the share that is wanted, and all else
+// stays.
+TEST_F(BeginTest, RandomPlans) {
+  std::size_t changed = 0;
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    SCOPED_TRACE(seed);
+    Rng rng(seed);
+    api::PlanRequest request = random_plan_request(rng);
+    request.always = true;
+    request.phase_seconds = {2.5, 0, 1};
+    request.ran_s = 5;
+    if (rng.chance(0.3)) request.slow = {{.ost = 1, .speed = 0.2}};
+    auto made = view_.plan(request, "u", seed, kMade, kLife);
+    if (!made || made->id == 0) continue;
+    view_.put(seed, std::make_shared<const StoredPlan>(*std::move(made)));
+    const PlanPointer before = view_.find(seed);
+    std::vector<TargetRate> rates;
+    for (std::uint32_t ost = 0; ost < 4; ++ost) {
+      if (!rng.chance(0.4)) continue;
+      rates.push_back(rate_);
+      rates.back().ost = {ost};
+      rates.back().bytes_per_second = static_cast<double>(rng.below(100)) * 1e6;
+    }
+    ASSERT_TRUE(view_.set_cluster(make_cluster("lab", 1, 4, 1U << 30U), {}, rates));
+    const auto change = view_.begin(seed, kBegins, true);
+    const PlanPointer after = view_.find(seed);
+    if (change) ++changed;
+    EXPECT_EQ(after->revision, before->revision + (change ? 1 : 0));
+    EXPECT_EQ(after->entries, before->entries);
+    EXPECT_EQ(decode(encode(*after)).value(), *after);
+    expect_sums(view_, 4);
+    view_.put(seed, nullptr);
+  }
+  EXPECT_GT(changed, 10U);
+}
+
+// Made together with another plan that waits, it would lose by itself what both gained; and no plan of a run that has begun is
+// made together with another one.
+TEST_F(BeginTest, BesideOthers) {
+  const auto ran = [&](api::PlanRequest request) {
+    request.ran_s = 10;
+    request.phase_seconds = {20};
+    return request;
+  };
+  const api::PlanRequest small = ran(make_request("small", 16, 33U << 18U, 8));
+  const api::PlanRequest large = ran(make_request("large", 16, 32U << 20U, 4));
+  const auto cluster = [&](std::vector<TargetRate> rates) {
+    ASSERT_TRUE(view_.set_cluster(make_cluster("lab", 3, 5, 1U << 30U), {}, std::move(rates)));
+  };
+  cluster({});
+  plan(1, small);
+  plan(2, large);
+  ASSERT_EQ(view_.plan_together().size(), 2U);
+  cluster({rate_});
+  EXPECT_FALSE(view_.begin(1, kBegins, true));
+  view_.put(2, nullptr);
+  EXPECT_TRUE(view_.begin(1, kBegins, true)) << "nobody is beside it any more";
+  cluster({});
+  plan(2, large);
+  EXPECT_TRUE(view_.plan_together().empty()) << "the run of the first has begun";
 }
 
 // What runs of the one who asks have seen of targets counts for the plan of that request, and for no other.

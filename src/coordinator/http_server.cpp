@@ -102,7 +102,7 @@ struct HttpServer::State {
       if (rest.substr(slash) != "/created") return nowhere(request);
       return request.method == "POST" ? post_created(who, plan, request) : wrong_method("POST");
     }
-    if (request.method == "GET") return submitted(service.find(who, plan));
+    if (request.method == "GET") return submitted(service.find(who, plan, request.parameter("begins") == "true"));
     if (request.method != "DELETE") return wrong_method("GET, DELETE");
     const auto done = service.expire(who, plan);
     return done ? nothing() : refuse(done.error());

@@ -70,7 +70,7 @@ TEST_F(LedgerTest, DamageIsTold) {
   const auto loaded = ledger->load([](StoredPlan&&) {}, [](Queued&&) {});
   ASSERT_FALSE(loaded);
   EXPECT_EQ(loaded.error().message,
-            "the ledger: plan 0000000000000001 cannot be read: a plan of version 127; this program reads versions 1 to 4; move "
+            "the ledger: plan 0000000000000001 cannot be read: a plan of version 127; this program reads versions 1 to 5; move "
             "the ledger "
             "away to start without it");
 }

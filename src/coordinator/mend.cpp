@@ -22,7 +22,8 @@ constexpr std::string_view kAnew = "; planned anew, since an OST of it failed or
 // One plan while it is mended.
 class Mend {
  public:
-  explicit Mend(Mending mending) : in_(std::move(mending)), next_(in_.plan), places_(in_.table.positions()) {
+  explicit Mend(Mending mending)
+      : in_(std::move(mending)), next_(in_.plan), places_(in_.table.positions()), speed_(speeds_of(in_.plan.slow, in_.table)) {
     osts_.reserve(in_.plan.layouts.size());
     reasons_.reserve(in_.plan.layouts.size());
     for (StoredLayout& layout : next_.layouts) {
@@ -96,8 +97,9 @@ class Mend {
     for (const std::uint32_t i : phase.affected) rows.push_back(row_of(next_.layouts[i], next_.layouts[i].pool));
     planning::PlanOptions options = in_.options;
     options.compare = false;
-    IEZ_TRY(const planning::RowsPlan planned,
-            planning::plan_rows(rows, {.table = in_.table, .phase_seconds = {1}, .speed = {}, .load = load_in(phase)}, options));
+    IEZ_TRY(
+        const planning::RowsPlan planned,
+        planning::plan_rows(rows, {.table = in_.table, .phase_seconds = {1}, .speed = speed_, .load = load_in(phase)}, options));
     if (!planned.made()) return fail(Errc::limit, planning::verdict_text(planned.plan));
     for (std::size_t k = 0; k < rows.size(); ++k)
       take(phase.affected[k], planned.rows[k].layouts.front(), planned.rows[k].reason);
@@ -144,6 +146,7 @@ class Mend {
   Mending in_;
   StoredPlan next_;
   std::vector<std::uint32_t> places_;             // by OST
+  std::vector<double> speed_;                     // of each target; empty: all alike
   std::vector<std::vector<std::uint32_t>> osts_;  // of each layout
   std::vector<std::string> reasons_;              // likewise
   std::map<std::uint32_t, Phase> phases_;

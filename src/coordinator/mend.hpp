@@ -2,8 +2,8 @@
 //
 // These files alone are planned anew, each phase by itself, among what the other files of that phase bring to their targets: the
 // rest of the plan, and what exists of it, stays where it is. Stripe counts stay, too, unless there are not so many targets with
-// room any more. A phase in which such a file is read is not looked at, nor is what moves on targets now: the plan's own run may
-// be going on.
+// room any more. What the plan's request found slow stays so. A phase in which such a file is read is not looked at, nor is what
+// moves on targets now: the plan's own run may be going on.
 //
 // Thread safety: pure functions. Units: bytes.
 #pragma once

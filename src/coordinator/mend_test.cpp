@@ -65,6 +65,21 @@ TEST(Mend, AFileGoesWhereItsPhaseHasLeast) {
   EXPECT_EQ(decode(encode(**next)).value(), **next);
 }
 
+// Of the five OSTs that the phases leave idle the request found four to be slow.
+TEST(Mend, AFileGoesNotWhereItIsSlow) {
+  model::Cluster cluster = make_cluster("lab", 3, 5, 1U << 30U);
+  cluster.osts[3].state.active = false;
+  StoredPlan plan = some_plan(4, 10);
+  for (std::uint32_t ost = 10; ost < 14; ++ost) plan.slow.push_back({.ost = ost, .speed = 0.1});
+  const auto next = mended({.plan = plan, .affected = those_on(plan, 3), .table = table_of(cluster), .options = {}});
+  ASSERT_TRUE(next) << next.error().message;
+  ASSERT_TRUE(*next);
+  for (std::uint32_t p = 0; p < 4; ++p) {
+    EXPECT_EQ((*next)->osts_of((*next)->layouts[p * 10 + 3])[0], 14U) << "phase " << p;
+  }
+  EXPECT_EQ((*next)->slow, plan.slow);
+}
+
 TEST(Mend, NothingChangesWhereThereIsNoBetterPlace) {
   model::Cluster cluster = make_cluster("lab", 1, 1, 1U << 30U);
   const StoredPlan plan = some_plan(1, 1);

@@ -69,6 +69,24 @@ planning::Row row_of(const StoredLayout& layout, std::uint32_t pool) {
   return row;
 }
 
+std::vector<planning::SlowTarget> slow_targets(std::span<const api::SlowOst> slow) {
+  std::vector<planning::SlowTarget> out;
+  out.reserve(slow.size());
+  for (const api::SlowOst& one : slow) out.push_back({.ost = {one.ost}, .speed = std::max(one.speed, planning::kSlowest)});
+  return out;
+}
+
+std::vector<OstIndex> osts_of(const placement::TargetTable& table) {
+  std::vector<OstIndex> out;
+  out.reserve(table.targets.size());
+  for (const placement::Target& target : table.targets) out.push_back(target.ost);
+  return out;
+}
+
+std::vector<double> speeds_of(std::span<const api::SlowOst> slow, const placement::TargetTable& table) {
+  return planning::speeds_of(slow_targets(slow), osts_of(table));
+}
+
 void take_plan(std::span<const planning::PlannedRow> planned, std::span<const planning::Row> rows,
                const placement::TargetTable& table, StoredPlan& out) {
   std::map<std::string_view, std::uint32_t> reasons;  // those that read alike are written once

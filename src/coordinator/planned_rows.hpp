@@ -16,6 +16,7 @@
 #include "coordinator/stored_plan.hpp"
 #include "placement/targets.hpp"
 #include "planning/rows.hpp"
+#include "planning/target_speeds.hpp"
 
 namespace iez::coordinator {
 
@@ -25,6 +26,14 @@ namespace iez::coordinator {
 
 // The row of one planned file, with the stripes that it has, in phase 0.
 planning::Row row_of(const StoredLayout& layout, std::uint32_t pool);
+
+// OSTs that a request found slow, as planning takes them.
+std::vector<planning::SlowTarget> slow_targets(std::span<const api::SlowOst> slow);
+
+std::vector<OstIndex> osts_of(const placement::TargetTable& table);
+
+// As Surroundings::speed; empty: all alike.
+std::vector<double> speeds_of(std::span<const api::SlowOst> slow, const placement::TargetTable& table);
 
 // What is planned for the rows of a request become the entries and layouts of its plan.
 void take_plan(std::span<const planning::PlannedRow> planned, std::span<const planning::Row> rows,

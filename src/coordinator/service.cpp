@@ -322,7 +322,18 @@ Reply<PlanPointer> Service::owned(const Identity& who, std::string_view plan) co
   return found;
 }
 
-Reply<api::Submitted> Service::find(const Identity& who, std::string_view plan) {
+PlanPointer Service::begun(std::unique_lock<std::mutex>& lock, PlanPointer plan) {
+  const auto change = view_->begin(plan->id, wall_ns(clock_), !busy_);
+  if (!change) {
+    lock.unlock();
+    return plan;
+  }
+  log_.info("plan changed as its run begins", {{"plan", id_text(plan->id)}, {"application", plan->application}});
+  const auto error = commit(lock, {{.id = plan->id, .plan_before = plan, .plan_after = change->after}});
+  return error ? plan : change->after;  // what the ledger does not take was taken back
+}
+
+Reply<api::Submitted> Service::find(const Identity& who, std::string_view plan, bool begins) {
   std::unique_lock lock(mutex_);
   if (const auto waits = waiting_.find(parse_id(plan)); waits != waiting_.end()) {
     const QueuedPointer entry = waits->second;
@@ -336,8 +347,13 @@ Reply<api::Submitted> Service::find(const Identity& who, std::string_view plan) 
   auto found = owned(who, plan);
   if (!found) return std::unexpected(std::move(found).error());
   std::vector<api::OstWeight> weights = weights_for(**found);
-  lock.unlock();
-  api::Submitted out{.answer = answer_of(**found), .ticket = {}};
+  PlanPointer known = *std::move(found);
+  if (begins) {
+    known = begun(lock, std::move(known));
+  } else {
+    lock.unlock();
+  }
+  api::Submitted out{.answer = answer_of(*known), .ticket = {}};
   out.answer->weights = std::move(weights);
   return out;
 }

@@ -105,7 +105,8 @@ class Service {
   // An answer without a plan reserves nothing and takes back what it replaces. That of a request that waited is kept for an hour.
   Reply<api::Submitted> plan(const Identity& who, const api::PlanRequest& request, std::string_view body, bool wait,
                              std::uint64_t id = 0);
-  Reply<api::Submitted> find(const Identity& who, std::string_view plan);
+  // begins: its run does now. What others move decides then whether it is answered as it was, or planned anew.
+  Reply<api::Submitted> find(const Identity& who, std::string_view plan, bool begins = false);
   Reply<void> created(const Identity& who, std::string_view plan, const api::CreatedRequest& request);
   Reply<void> expire(const Identity& who, std::string_view plan);
   std::vector<api::PlanRow> plans(const Identity& who, std::string_view application);
@@ -149,6 +150,8 @@ class Service {
                                 std::uint64_t id);
   api::Ticket ticket(std::uint64_t id) const;
   std::vector<api::OstWeight> weights_for(const StoredPlan& plan) const;  // if it wants them
+  // The plan as its run is to go by it. Releases the lock.
+  PlanPointer begun(std::unique_lock<std::mutex>& lock, PlanPointer plan);
   Reply<PlanPointer> owned(const Identity& who, std::string_view plan) const;
   void write();  // the committing thread
   void keep();   // the other: gate, queue, expiry, mending

@@ -7,10 +7,12 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <thread>
 
 #include <gtest/gtest.h>
 
+#include "api/coordinator_client.hpp"
 #include "api/plan_json.hpp"
 #include "coordinator/http_server.hpp"
 #include "coordinator/view_test_support.hpp"
@@ -18,6 +20,20 @@
 
 namespace iez::coordinator {
 namespace {
+
+// Goes on by itself, and further when told.
+class SteppedClock final : public Clock {
+ public:
+  WallTime wall() const override { return system_.wall() + Duration(steps_.load()); }
+  Duration monotonic() const override { return system_.monotonic() + Duration(steps_.load()); }
+  void sleep(Duration duration) override { system_.sleep(duration); }
+  void advance(Duration duration) { steps_ += duration.count(); }
+  std::int64_t now() const { return wall().time_since_epoch().count(); }
+
+ private:
+  SystemClock system_;
+  std::atomic<std::int64_t> steps_ = 0;
+};
 
 class ServiceTest : public testing::Test {
  protected:
@@ -54,7 +70,7 @@ class ServiceTest : public testing::Test {
   }
 
   ServiceOptions options_;
-  SystemClock clock_;
+  SteppedClock clock_;
   Logger log_;
   std::atomic<bool> busy_ = false;
   std::unique_ptr<Service> service_;
@@ -260,6 +276,43 @@ TEST_F(ServiceTest, ChangedPlansAreThereForWhoAsks) {
   eventually([&] { return service_->find(ann_, made->answer->plan)->answer->revision == 2; });
   const auto now = service_->find(ann_, made->answer->plan);
   for (const api::FileAnswer& file : now->answer->files) EXPECT_NE(file.layouts.at(0).osts.at(0), 7U);
+}
+
+// What moves on OSTs is not known to be others' when a plan is made, as the run before has just ended; it is when the next one
+// begins. The client asks as `iez run` does.
+TEST_F(ServiceTest, APlanIsLookedOverWhenItsRunBegins) {
+  using namespace std::chrono_literals;
+  const auto server = HttpServer::open({}, *service_, clock_, log_).value();
+  std::thread serving([&] { server->run(); });
+  const auto client = api::CoordinatorClient::make({.url = server->url()}).value();
+  api::PlanRequest request = make_request("a", 14, 10U << 20U, 1);
+  request.phase_seconds = {2};
+  request.ran_s = 5;
+  const api::PlanAnswer made = client->submit(request)->answer.value();
+  const auto used = [](const api::PlanAnswer& answer) {
+    std::set<std::uint32_t> osts;
+    for (const api::FileAnswer& file : answer.files) osts.insert(file.layouts.at(0).osts.at(0));
+    return osts;
+  };
+  const std::uint32_t busy = *used(made).begin();
+  clock_.advance(60s);
+  EXPECT_EQ(client->begin(made.plan)->answer, made) << "nothing moves";
+  const std::int64_t now = clock_.now();
+  service_->set_view({{.cluster = make_cluster("lab", 3, 5, 10ULL << 30U),
+                       .rates = {{.ost = {busy}, .bytes_per_second = 200e6, .began_ns = now - 5'000'000'000, .ended_ns = now}}}});
+  EXPECT_EQ(client->poll(made.plan)->answer, made) << "who only asks changes nothing";
+  set_busy(true);
+  EXPECT_EQ(client->begin(made.plan)->answer, made) << "the coordinator's node has other things to do";
+  set_busy(false);
+  const api::PlanAnswer anew = client->begin(made.plan)->answer.value();
+  EXPECT_EQ(anew.revision, 2U);
+  EXPECT_FALSE(used(anew).contains(busy));
+  EXPECT_EQ(client->poll(made.plan)->answer, anew);
+  server->stop();
+  serving.join();
+  start();
+  const api::PlanAnswer again = service_->find(boss_, made.plan)->answer.value();
+  EXPECT_EQ(std::pair(again.revision, again.files), std::pair(anew.revision, anew.files)) << "over a restart";
 }
 
 TEST_F(ServiceTest, PlansExpire) {

@@ -13,8 +13,9 @@ namespace iez::coordinator {
 namespace {
 
 // 1: without a database, and without expected sizes. 2: without phases, a verdict and a gain; with a flag of each layout, since
-// one target could have several objects of a file. 3: without the times of the last run.
-constexpr std::uint64_t kVersion = 4;
+// one target could have several objects of a file. 3: without the times of the last run. 4: without slow OSTs, how long
+// phases last, and what it was made together with.
+constexpr std::uint64_t kVersion = 5;
 constexpr std::uint64_t kOldest = 1;
 
 class Writer {
@@ -101,6 +102,9 @@ bool sound(const StoredPlan& plan) {
     stripes += layout.stripes;
   }
   if (!std::isfinite(plan.gain) || plan.gain < 0) return false;
+  if (!std::ranges::all_of(plan.slow, [](const api::SlowOst& one) { return one.speed > 0 && one.speed <= 1; })) return false;
+  if (!std::ranges::all_of(plan.phase_seconds, [](double seconds) { return std::isfinite(seconds) && seconds >= 0; }))
+    return false;
   return plan.id != 0 && layouts == plan.layouts.size() && stripes == plan.osts.size();
 }
 
@@ -162,6 +166,15 @@ std::vector<std::byte> encode(const StoredPlan& plan) {
     out.number(freed.ost);
     out.number(freed.bytes);
   }
+  out.number(plan.slow.size());
+  for (const api::SlowOst& slow : plan.slow) {
+    out.number(slow.ost);
+    out.real(slow.speed);
+  }
+  out.number(plan.phase_seconds.size());
+  for (const double seconds : plan.phase_seconds) out.real(seconds);
+  out.number(plan.together.size());
+  for (const std::uint64_t id : plan.together) out.number(id);
   out.number(plan.entries.size());
   for (const StoredEntry& entry : plan.entries) {
     out.number(entry.layouts);
@@ -217,6 +230,14 @@ Result<StoredPlan> decode(std::span<const std::byte> bytes) {
     freed.bytes = in.number();
     plan.freed.push_back(freed);
   }
+  for (std::uint64_t left = version >= 5 ? in.count() : 0; left > 0 && !in.failed(); --left) {
+    api::SlowOst slow{.ost = static_cast<std::uint32_t>(in.number(kMost32))};
+    slow.speed = in.real();
+    plan.slow.push_back(slow);
+  }
+  for (std::uint64_t left = version >= 5 ? in.count() : 0; left > 0 && !in.failed(); --left)
+    plan.phase_seconds.push_back(in.real());
+  for (std::uint64_t left = version >= 5 ? in.count() : 0; left > 0 && !in.failed(); --left) plan.together.push_back(in.number());
   std::uint64_t first = 0;
   for (std::uint64_t left = in.count(); left > 0 && !in.failed() && first <= kMost32; --left) {
     StoredEntry entry{.first = static_cast<std::uint32_t>(first), .layouts = static_cast<std::uint32_t>(in.number(kMost32))};

@@ -64,6 +64,9 @@ struct StoredPlan {
   std::vector<std::string> reasons;
   std::vector<std::string> pools;
   std::vector<api::FreedBytes> freed;
+  std::vector<api::SlowOst> slow;       // that its request reckoned with
+  std::vector<double> phase_seconds;    // as in its request
+  std::vector<std::uint64_t> together;  // other plans that it was made together with
   std::vector<std::string> notes;
   api::Costs before;
   api::Costs after;

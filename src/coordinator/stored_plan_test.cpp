@@ -14,6 +14,8 @@ StoredPlan sample() {
   request.files[1].name += "{rank}";
   request.files[1].files = 4;
   request.freed = {{1, 1000}};
+  request.slow = {{.ost = 3, .speed = 0.25}};
+  request.phase_seconds = {0, 2.5};
   request.ran_s = 2e-9;
   request.files[2].phase = 4'000'000'000;
   request.files[3].read_phase = 0;
@@ -31,6 +33,7 @@ TEST(StoredPlan, ComesBackAsItWas) {
   EXPECT_FALSE(plan.verdict.empty());
   EXPECT_GT(plan.gain, 0);
   EXPECT_EQ(plan.expires_ns, 11);
+  EXPECT_EQ(plan.slow, (std::vector<api::SlowOst>{{.ost = 3, .speed = 0.25}}));
   EXPECT_EQ(std::pair(plan.began_ns, plan.ended_ns), std::pair(std::int64_t{3}, std::int64_t{5}));
 }
 
@@ -68,6 +71,16 @@ TEST(StoredPlan, OlderPlansAreOfOnePhase) {
   EXPECT_EQ(third->entries.at(0).phase, 2U);
   EXPECT_EQ(third->began_ns, third->ended_ns);
   EXPECT_EQ(decode(encode(*third)).value(), *third);
+  // With those, and without slow OSTs.
+  const auto fourth = decode(bytes({4,   7,   1,   'u', 1,   'a', 1,   'l', 1,  'b', 0, 1, 'v',        // to the verdict
+                                    128, 128, 128, 128, 128, 128, 128, 248, 63, 3,   5, 9, 4,   6, 0,  // gain, to weights
+                                    0,   0,   0,   0,   1,   1,   'r', 1,   0,  0,   0,                // costs and texts
+                                    1,   1,   0,   2,   0,                                             // one entry
+                                    1,   100, 90,  40,  128, 128, 4,   0,   0,  3,   1, 2, 4}));       // its layout
+  ASSERT_TRUE(fourth) << fourth.error().message;
+  EXPECT_EQ(std::pair(fourth->began_ns, fourth->ended_ns), std::pair(std::int64_t{4}, std::int64_t{6}));
+  EXPECT_TRUE(fourth->slow.empty() && fourth->phase_seconds.empty() && fourth->together.empty());
+  EXPECT_EQ(decode(encode(*fourth)).value(), *fourth);
 }
 
 TEST(StoredPlan, DamageIsNoticedOrHarmless) {

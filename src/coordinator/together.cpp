@@ -42,9 +42,21 @@ std::vector<planning::Row> rows_of(const StoredPlan& plan, const placement::Targ
   return rows;
 }
 
+// Of each target the least speed that any of the plans reckons with: what one user's runs have seen is not undone because the
+// runs of others have not seen it. Empty: all alike.
+std::vector<double> least_speeds(std::span<const PlanPointer> plans, const placement::TargetTable& table) {
+  std::vector<double> out;
+  for (const PlanPointer& plan : plans) {
+    const std::vector<double> own = speeds_of(plan->slow, table);
+    if (out.empty()) out = own;
+    for (std::size_t j = 0; j < own.size(); ++j) out[j] = std::min(out[j], own[j]);
+  }
+  return out;
+}
+
 // The sum of the times of both phases with the targets that the plans have; none: one of them is not known any more.
 std::optional<double> seconds_of(std::span<const PlanPointer> plans, const placement::TargetTable& table,
-                                 std::span<const planning::File> files, std::size_t phases) {
+                                 std::span<const planning::File> files, std::size_t phases, const std::vector<double>& speed) {
   const std::vector<std::uint32_t> places = table.positions();
   planning::Placement placement;
   for (const PlanPointer& plan : plans) {
@@ -66,7 +78,7 @@ std::optional<double> seconds_of(std::span<const PlanPointer> plans, const place
     }
   }
   const planning::Problem problem{
-      .table = table, .files = files, .phases = std::vector<planning::Phase>(phases), .speed = {}, .load = {}};
+      .table = table, .files = files, .phases = std::vector<planning::Phase>(phases), .speed = speed, .load = {}};
   return planning::score(problem, placement).seconds;
 }
 
@@ -101,10 +113,11 @@ Result<std::optional<std::vector<StoredPlan>>> planned_together(std::span<const 
     rows.insert(rows.end(), own.begin(), own.end());
   }
   options.compare = false;  // with Lustre's default: that was done when each plan was made
-  IEZ_TRY(planning::RowsPlan planned, planning::plan_rows(rows, {.table = table, .speed = {}, .load = {}}, options));
+  const std::vector<double> speed = least_speeds(plans, table);
+  IEZ_TRY(planning::RowsPlan planned, planning::plan_rows(rows, {.table = table, .speed = speed, .load = {}}, options));
   if (!planned.made()) return fail(Errc::limit, planning::verdict_text(planned.plan));
   const planning::Score& score = planned.plan.score;
-  const auto before = seconds_of(plans, table, planned.files, score.phases.size());
+  const auto before = seconds_of(plans, table, planned.files, score.phases.size(), speed);
   if (!before || score.seconds > *before * kWorthwhile) return std::nullopt;
   std::vector<StoredPlan> out;
   std::size_t row = 0;
@@ -127,6 +140,10 @@ Result<std::optional<std::vector<StoredPlan>>> planned_together(std::span<const 
     take_plan(std::span(planned.rows).subspan(begin, plan->entries.size()),
               std::span<const planning::Row>(rows).subspan(begin, plan->entries.size()), table, next);
     next.entries = plan->entries;  // which phases those were
+    next.together.clear();
+    for (const PlanPointer& other : plans) {
+      if (other != plan) next.together.push_back(other->id);
+    }
     next.after = {score.balance.ost_cost, score.balance.oss_cost};
     next.notes = {"planned anew together with another application, whose last run was at the same time"};
   }

@@ -5,8 +5,10 @@
 // they were asked for last. The files are one phase then, and by the goal of planning (planning/problem.hpp) it is balanced.
 //
 // Nobody tells a coordinator which applications will run side by side, nor which of their phases will meet. It takes those whose
-// last runs overlapped for at least half of the shorter one, and of them only those all of whose files are written in one phase, and read, if at all, in one: with
-// more, planning together could make a phase slower that meets nothing.
+// last runs overlapped for at least half of the shorter one, and of them only those all of whose files are written in one phase,
+// and read, if at all, in one: with more, planning together could make a phase slower that meets nothing.
+//
+// A target that one of the requests found slow counts as such for all of them.
 //
 // Thread safety: pure functions. Units: bytes.
 #pragma once

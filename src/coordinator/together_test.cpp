@@ -63,6 +63,7 @@ TEST(Together, LargeObjectsComeFirstThoughTheyWereAskedForLast) {
     EXPECT_EQ(change.after->entries, change.before->entries);
     EXPECT_EQ(change.after, view.find(change.after->id));
     EXPECT_LT(change.after->after.ost, 1.02);
+    EXPECT_EQ(change.after->together, (std::vector<std::uint64_t>{change.after->id == 1 ? 2ULL : 1ULL}));
     EXPECT_EQ(change.after->made_ns, change.before->made_ns);
     EXPECT_NE(change.after->reasons.at(0).find("planned together"), std::string::npos);
     EXPECT_EQ(decode(encode(*change.after)).value(), *change.after);
@@ -76,6 +77,26 @@ TEST(Together, LargeObjectsComeFirstThoughTheyWereAskedForLast) {
   EXPECT_TRUE(view.plan_together().empty()) << "it comes to rest";
 }
 
+// What only one of both has seen counts for both: together, too, nothing goes to an OST that was found slow.
+TEST(Together, WhatWasFoundSlowIsNotUsedAgain) {
+  for (const bool both : {true, false}) {
+    SCOPED_TRACE(both);
+    GlobalView view;
+    ASSERT_TRUE(view.set_cluster(make_cluster("lab", 3, 5, 1U << 30U), {}));
+    api::PlanRequest small = small_objects();
+    api::PlanRequest large = large_objects();
+    large.slow = {{.ost = 0, .speed = 0.02}};
+    if (both) small.slow = large.slow;
+    plan_of(view, 1, small, 100, 10);
+    plan_of(view, 2, large, 101, 10);
+    const auto changes = view.plan_together();
+    EXPECT_EQ(changes.size(), 2U);
+    for (const std::uint64_t id : {1ULL, 2ULL}) {
+      EXPECT_EQ(std::ranges::count(view.find(id)->osts, 0U), 0) << "plan " << id;
+    }
+  }
+}
+
 TEST(Together, OneAfterTheOtherStaysAsItIs) {
   GlobalView view;
   ASSERT_TRUE(view.set_cluster(make_cluster("lab", 3, 5, 1U << 30U), {}));
@@ -84,6 +105,18 @@ TEST(Together, OneAfterTheOtherStaysAsItIs) {
   EXPECT_TRUE(view.plan_together().empty()) << "the second run began when the first had ended";
   plan_of(view, 3, large_objects(), 110, 0);
   EXPECT_TRUE(view.plan_together().empty()) << "nobody knows when the third ran";
+}
+
+// After a restart plans are there before agents have told of any target.
+TEST(Together, WhatComesBeforeItsTargetsAreKnownHasItsTurnLater) {
+  GlobalView view;
+  ASSERT_TRUE(view.set_cluster(make_cluster("lab", 3, 5, 1U << 30U), {}));
+  GlobalView again;
+  again.put(1, plan_of(view, 1, small_objects(), 100, 10));
+  again.put(2, plan_of(view, 2, large_objects(), 101, 10));
+  EXPECT_TRUE(again.plan_together().empty());
+  ASSERT_TRUE(again.set_cluster(make_cluster("lab", 3, 5, 1U << 30U), {}));
+  EXPECT_EQ(again.plan_together().size(), 2U);
 }
 
 TEST(Together, PlansOfSeveralPhasesOrThatHaveBegunStay) {

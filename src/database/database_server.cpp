@@ -50,6 +50,7 @@ Response told(const Result<T>& outcome) {
 
 struct DatabaseServer::State {
   std::unique_ptr<store::Store> store;
+  Clock& clock;
   Logger& log;
   std::mutex mutex;  // of the store
   std::unique_ptr<http::Listener> listener;
@@ -82,7 +83,7 @@ struct DatabaseServer::State {
     if (!after) return refuse(400, "bad-request", "The request makes no sense", "after: expected a whole number");
     const std::lock_guard guard(mutex);
     if (of_plan) return told(states_of(*store, path.substr(kOfPlan.size())));
-    if (path == "/v1/predictions") return told(offered_predictions(*store, *after, log));
+    if (path == "/v1/predictions") return told(offered_predictions(*store, *after, clock.wall().time_since_epoch().count(), log));
     if (path == "/v1/allocations") return told(newest_allocations(*store, *after));
     const auto revision = store->revision();
     return revision ? answer(200, api::revision_json(*revision)) : refuse(revision.error());
@@ -96,7 +97,8 @@ Result<std::unique_ptr<DatabaseServer>> DatabaseServer::open(http::ListenOptions
                                                              Clock& clock, Logger& log) {
   options.body_limit = kBodyLimit;
   options.threads = kThreads;
-  std::unique_ptr<State> state(new State{.store = std::move(store), .log = log, .mutex = {}, .listener = nullptr});
+  std::unique_ptr<State> state(
+      new State{.store = std::move(store), .clock = clock, .log = log, .mutex = {}, .listener = nullptr});
   http::Routes routes{
       .document = openapi_document(),
       .handle = [raw = state.get()](const http::Identity& who, const Request& request) { return raw->route(who, request); }};

@@ -30,7 +30,7 @@ class ExchangeTest : public testing::Test {
   std::string predict(const std::string& application, std::size_t rows, bool pulled = true, std::size_t padding = 0) {
     const auto app = store_->ensure_application("ann", application, "").value();
     store::Prediction prediction{.application = app.id, .made_ns = ++time_};
-    runs::PullNote note{.host = "node1", .file_system = "lab", .rows = {}, .freed = {}};
+    runs::PullNote note{.host = "node1", .file_system = "lab", .rows = {}, .freed = {}, .slow = {}, .ran_s = 7.5};
     for (std::size_t i = 0; i < rows; ++i) {
       prediction.rows.push_back(
           {.name = "/lab/" + application + "." + std::to_string(i) + std::string(padding, 'x'), .bytes = Bytes{100}});
@@ -64,7 +64,7 @@ TEST_F(ExchangeTest, OffersWhatIsMeantForTheCoordinator) {
   predict("other", 2, false);
   predict("ior", 3);
   const std::string key = predict("ior", 4);  // the one before is replaced
-  const auto page = offered_predictions(*store_, 0, log_).value();
+  const auto page = offered_predictions(*store_, 0, 0, log_).value();
   EXPECT_EQ(page.revision, store_->revision().value());
   EXPECT_EQ(page.next, 0U);
   ASSERT_EQ(page.predictions.size(), 1U);
@@ -75,8 +75,12 @@ TEST_F(ExchangeTest, OffersWhatIsMeantForTheCoordinator) {
   EXPECT_EQ(one.request.file_system, "lab");
   ASSERT_EQ(one.request.files.size(), 3U);
   EXPECT_EQ(one.request.files[1].name, "/lab/ior.2");
-  EXPECT_TRUE(offered_predictions(*store_, one.number, log_)->predictions.empty());
-  EXPECT_TRUE(offered_predictions(*store_, ~std::uint64_t{0}, log_)->predictions.empty());
+  EXPECT_EQ(one.request.ran_s, 7.5);
+  EXPECT_EQ(one.request.idle_s, 0) << "clocks may differ";
+  const auto later = offered_predictions(*store_, 0, time_ + 3'000'000'000, log_).value();
+  EXPECT_EQ(later.predictions.at(0).request.idle_s, 3);
+  EXPECT_TRUE(offered_predictions(*store_, one.number, 0, log_)->predictions.empty());
+  EXPECT_TRUE(offered_predictions(*store_, ~std::uint64_t{0}, 0, log_)->predictions.empty());
 }
 
 TEST_F(ExchangeTest, PagesHaveABound) {
@@ -89,7 +93,7 @@ TEST_F(ExchangeTest, PagesHaveABound) {
   std::set<std::string> names;
   std::size_t pages = 0;
   do {
-    const auto page = offered_predictions(*store_, after, log_).value();
+    const auto page = offered_predictions(*store_, after, 0, log_).value();
     for (const auto& one : page.predictions) EXPECT_TRUE(names.insert(one.request.application).second);
     ASSERT_TRUE(page.next == 0 || page.next > after);
     after = page.next;
@@ -103,7 +107,7 @@ TEST_F(ExchangeTest, APlanIsTakenOnce) {
   const std::string key = predict("ior", 4);
   const auto first = take_allocation(*store_, posted(key, 3)).value();
   EXPECT_EQ(take_allocation(*store_, posted(key, 3)).value().allocation, first.allocation);
-  EXPECT_TRUE(offered_predictions(*store_, 0, log_)->predictions.empty());
+  EXPECT_TRUE(offered_predictions(*store_, 0, 0, log_)->predictions.empty());
   const auto stored = store_->allocation(first.allocation).value();
   ASSERT_EQ(stored->rows.size(), 3U);
   EXPECT_EQ(stored->rows[1].row, 2U);
@@ -149,7 +153,7 @@ TEST_F(ExchangeTest, AVerdictEndsTheOffer) {
   verdict.answer.verdict = "Lustre's default is as good";
   verdict.answer.files.resize(3);
   EXPECT_EQ(take_allocation(*store_, verdict).value().allocation, 0);
-  EXPECT_TRUE(offered_predictions(*store_, 0, log_)->predictions.empty());
+  EXPECT_TRUE(offered_predictions(*store_, 0, 0, log_)->predictions.empty());
   EXPECT_EQ(store_->find_prediction(key).value()->verdict, "Lustre's default is as good");
   EXPECT_TRUE(newest_allocations(*store_, 0)->allocations.empty());
   ASSERT_TRUE(take_allocation(*store_, verdict)) << "told twice";
@@ -163,7 +167,7 @@ TEST_F(ExchangeTest, AVerdictEndsTheOffer) {
   EXPECT_EQ(code(predict("mine", 4, false)), Errc::exists);
   // The next one is offered again; what has a plan keeps it.
   const std::string next = predict("ior", 4);
-  ASSERT_EQ(offered_predictions(*store_, 0, log_)->predictions.size(), 1U);
+  ASSERT_EQ(offered_predictions(*store_, 0, 0, log_)->predictions.size(), 1U);
   ASSERT_TRUE(take_allocation(*store_, posted(next, 3)));
   EXPECT_EQ(code(next), Errc::exists);
 }

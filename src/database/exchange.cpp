@@ -21,13 +21,13 @@ constexpr std::uint64_t kMostNumber = ~std::uint64_t{0} >> 1U;
 
 store::Id number_of(std::uint64_t after) { return static_cast<store::Id>(std::min(after, kMostNumber)); }
 
-Result<std::optional<api::OfferedPrediction>> offer(store::Store& store, const store::Prediction& head) {
+Result<std::optional<api::OfferedPrediction>> offer(store::Store& store, const store::Prediction& head, std::int64_t now_ns) {
   const auto note = runs::pull_note_of(head.model);
   if (!note) return std::nullopt;
   IEZ_TRY(const auto whole, store.prediction(head.id));
   IEZ_TRY(const auto application, store.application(head.application));
   if (!whole || !application || whole->rows.empty()) return std::nullopt;  // gone meanwhile
-  IEZ_TRY(auto request, runs::pulled_request(application->name, *whole, *note));
+  IEZ_TRY(auto request, runs::pulled_request(application->name, *whole, *note, now_ns));
   return api::OfferedPrediction{
       .key = head.key, .number = static_cast<std::uint64_t>(head.id), .owner = application->owner, .request = std::move(request)};
 }
@@ -55,7 +55,7 @@ Result<Stored> take_verdict(store::Store& store, const api::PostedAllocation& po
 
 }  // namespace
 
-Result<api::PredictionPage> offered_predictions(store::Store& store, std::uint64_t after, Logger& log) {
+Result<api::PredictionPage> offered_predictions(store::Store& store, std::uint64_t after, std::int64_t now_ns, Logger& log) {
   api::PredictionPage page;
   IEZ_TRY(page.revision, store.revision());
   std::size_t bytes = 0;
@@ -64,7 +64,7 @@ Result<api::PredictionPage> offered_predictions(store::Store& store, std::uint64
     IEZ_TRY(const auto heads, store.unallocated_predictions(last, kHeads));
     for (const store::Prediction& head : heads) {
       last = head.id;
-      auto one = offer(store, head);
+      auto one = offer(store, head, now_ns);
       if (!one && (one.error().code == Errc::limit || one.error().code == Errc::parse)) {
         log.warning("a prediction cannot be offered", {{"prediction", head.key}, {"why", one.error().message}});
         continue;

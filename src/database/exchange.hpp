@@ -21,7 +21,8 @@ struct Stored {
 };
 
 // A prediction that cannot be offered (larger than a coordinator takes) is left out, and the log tells.
-[[nodiscard]] Result<api::PredictionPage> offered_predictions(store::Store& store, std::uint64_t after, Logger& log);
+[[nodiscard]] Result<api::PredictionPage> offered_predictions(store::Store& store, std::uint64_t after, std::int64_t now_ns,
+                                                              Logger& log);
 
 // An answer without a plan becomes the verdict of the prediction, which is not offered again then. Errc::exists: the prediction
 // is gone, has another plan, or is not the newest one any more. Errc::invalid_argument: the plan is not for the files of the

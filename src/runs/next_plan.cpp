@@ -107,7 +107,7 @@ Result<NextPlan> make_next_plan(const NextPlanQuestion& question) {
   if (out.pulled) {
     IEZ_TRY(const PullNote wanted, note_for_pull(asked));
     auto model = with_pull_note(prediction.model, wanted);
-    auto request = pulled_request(question.application.name, prediction, wanted);
+    auto request = pulled_request(question.application.name, prediction, wanted, prediction.made_ns);
     out.pulled = model && request;
     if (out.pulled) {
       prediction.model = *std::move(model);

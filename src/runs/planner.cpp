@@ -212,13 +212,15 @@ Result<PullNote> note_for_pull(const PlanQuestion& question) {
   IEZ_TRY(Choice choice, choose_file_system(question));
   IEZ_TRY(const auto slow, suspects(question, choice));
   FileSpace space;
+  const Habit habit = habit_of(question);
   return PullNote{.host = question.host,
                   .file_system = choice.file_system,
                   .rows = choice.rows,
                   .freed = freed_bytes(replaced_by(question, choice, space)),
                   .slow = slow_osts(slow),
                   .always = question.settings.place.always,
-                  .gap_s = habit_of(question).gap_s};
+                  .gap_s = habit.gap_s,
+                  .ran_s = habit.ran_s};
 }
 
 std::vector<UnfitTarget> unfit_targets(std::span<const OstIndex> used, const model::Cluster& cluster) {

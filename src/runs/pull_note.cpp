@@ -62,7 +62,8 @@ Result<std::string> with_pull_note(std::string_view model, const PullNote& note)
   json freed = json::array();
   for (const api::FreedBytes& one : note.freed) freed.push_back({one.ost, one.bytes});
   out[kKey] = {{"host", note.host},         {"file_system", note.file_system}, {"rows", std::move(rows)},
-               {"freed", std::move(freed)}, {"always", note.always},           {"gap_s", note.gap_s}};
+               {"freed", std::move(freed)}, {"always", note.always},           {"gap_s", note.gap_s},
+               {"ran_s", note.ran_s}};
   for (const api::SlowOst& one : note.slow) out[kKey]["slow"].push_back({one.ost, one.speed});
   std::string text = out.dump(-1, ' ', false, json::error_handler_t::replace);
   if (text.size() > store::kMaxText) {
@@ -102,11 +103,12 @@ std::optional<PullNote> pull_note_of(std::string_view model) {
   if (const json* const slow = list_of(*in, "slow"); slow != nullptr && !take_slow(*slow, note.slow)) return std::nullopt;
   if (const auto always = in->find("always"); always != in->end() && always->is_boolean()) note.always = always->get<bool>();
   if (const auto gap = in->find("gap_s"); gap != in->end() && gap->is_number()) note.gap_s = std::max(0.0, gap->get<double>());
+  if (const auto ran = in->find("ran_s"); ran != in->end() && ran->is_number()) note.ran_s = std::max(0.0, ran->get<double>());
   return note;
 }
 
-Result<api::PlanRequest> pulled_request(const std::string& application, const store::Prediction& prediction,
-                                        const PullNote& note) {
+Result<api::PlanRequest> pulled_request(const std::string& application, const store::Prediction& prediction, const PullNote& note,
+                                        std::int64_t now_ns) {
   if (!note.rows.empty() && note.rows.back() >= prediction.rows.size()) {
     return fail(Errc::parse, fmt::format("prediction {} has {} rows, and its note names row {}", prediction.id,
                                          prediction.rows.size(), note.rows.back()));
@@ -119,7 +121,9 @@ Result<api::PlanRequest> pulled_request(const std::string& application, const st
                                          .freed = note.freed,
                                          .slow = note.slow,
                                          .always = note.always,
-                                         .gap_s = note.gap_s});
+                                         .gap_s = note.gap_s,
+                                         .idle_s = std::max(0.0, static_cast<double>(now_ns - prediction.made_ns) * 1e-9),
+                                         .ran_s = note.ran_s});
   if (const std::size_t size = api::to_json(request).size(); size > api::kMaxRequestBytes) {
     return fail(Errc::limit, fmt::format("the request of prediction {} has {} bytes, and {} are taken", prediction.id, size,
                                          api::kMaxRequestBytes));

@@ -24,6 +24,7 @@ struct PullNote {
   std::vector<api::SlowOst> slow;
   bool always = false;  // as in WantedRows
   double gap_s = 0;
+  double ran_s = 0;
 
   friend bool operator==(const PullNote&, const PullNote&) = default;
 };
@@ -34,8 +35,9 @@ struct PullNote {
 // None: there is none, or it makes no sense.
 std::optional<PullNote> pull_note_of(std::string_view model);
 
+// As it is asked for at that time: the run that the prediction was made after had ended then, and the application was idle since.
 // Errc::parse for rows that the prediction does not have, Errc::limit for a request that is larger than a coordinator takes.
 [[nodiscard]] Result<api::PlanRequest> pulled_request(const std::string& application, const store::Prediction& prediction,
-                                                      const PullNote& note);
+                                                      const PullNote& note, std::int64_t now_ns);
 
 }  // namespace iez::runs

@@ -15,7 +15,8 @@ PullNote some_note() {
           .freed = {{.ost = 3, .bytes = 99}},
           .slow = {{.ost = 4, .speed = 0.25}},
           .always = true,
-          .gap_s = 3600.5};
+          .gap_s = 3600.5,
+          .ran_s = 12.5};
 }
 
 TEST(PullNote, TravelsInTheModel) {
@@ -61,9 +62,9 @@ TEST(PullNote, AnyRows) {
 }
 
 TEST(PullNote, ToRequest) {
-  store::Prediction prediction{.id = 4, .run = 9};
+  store::Prediction prediction{.id = 4, .run = 9, .made_ns = 1'000'000'000};
   for (int i = 0; i < 9; ++i) prediction.rows.push_back({.name = "/s/a/" + std::to_string(i), .bytes = Bytes{100}});
-  const auto request = pulled_request("ior", prediction, some_note()).value();
+  const auto request = pulled_request("ior", prediction, some_note(), 5'000'000'000).value();
   EXPECT_EQ(request.application, "ior");
   EXPECT_EQ(request.file_system, "scratch");
   EXPECT_EQ(request.host, "node1");
@@ -74,9 +75,12 @@ TEST(PullNote, ToRequest) {
   EXPECT_EQ(request.slow, some_note().slow);
   EXPECT_TRUE(request.always);
   EXPECT_EQ(request.gap_s, 3600.5);
+  EXPECT_EQ(request.ran_s, 12.5);
+  EXPECT_EQ(request.idle_s, 4) << "since its run ended";
+  EXPECT_EQ(pulled_request("ior", prediction, some_note(), 0)->idle_s, 0) << "clocks may differ";
   EXPECT_TRUE(api::check(request).has_value());
   prediction.rows.resize(8);
-  EXPECT_EQ(pulled_request("ior", prediction, some_note()).error().code, Errc::parse);
+  EXPECT_EQ(pulled_request("ior", prediction, some_note(), 0).error().code, Errc::parse);
 }
 
 TEST(PullNote, TooLarge) {

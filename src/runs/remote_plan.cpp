@@ -170,7 +170,7 @@ Result<store::Allocation> allocation_of(const api::PlanAnswer& answer, const Wan
 Result<void> renew_from_coordinator(const config::Settings& settings, store::Store& store, const store::Allocation& allocation) {
   IEZ_TRY(const PlanDetails known, parse_details(allocation.details.empty() ? "{}" : allocation.details));
   IEZ_TRY(const auto client, client_of(settings, kGlance));
-  auto polled = client->poll(allocation.plan);
+  auto polled = client->begin(allocation.plan);
   // A plan that is written, or was taken back, is none of its business any more; ours still tells where files go.
   if (!polled && polled.error().code == Errc::not_found) return {};
   if (!polled) return std::unexpected(std::move(polled).error());

@@ -45,7 +45,8 @@ struct RemoteQuestion {
 // without an allocation is an answer, too: Lustre's default is as good.
 [[nodiscard]] Result<PlanOutcome> ask_coordinator(const RemoteQuestion& question);
 
-// Waits for one second at most: has it planned anew what is not created yet? If so, that is stored.
+// The plan's run begins. Waits for one second at most: has the coordinator planned anew what is not created yet, or does so now,
+// by what others move? If so, that is stored.
 [[nodiscard]] Result<void> renew_from_coordinator(const config::Settings& settings, store::Store& store,
                                                   const store::Allocation& allocation);
 
