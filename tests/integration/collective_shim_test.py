@@ -233,7 +233,7 @@ class Counters(Case):
     def test_files_of_one_run_are_lines(self):
         flavour = flavours()[0]
         for _ in range(2):
-            self.launch(flavour, "c", "pattern")
+            self.launch(flavour, "c", "pattern", "32", "65536")
         self.assertEqual(len(self.counted()), 2)
         told = subprocess.run([IEZ, "collective", "explain", "--counters", self.counters], capture_output=True, text=True, check=True, timeout=60)
         self.assertEqual(told.stdout.count("1 write and 1 read collected"), 2)
