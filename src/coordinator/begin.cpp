@@ -102,15 +102,16 @@ std::string note_of(std::span<const double> load) {
 
 }  // namespace
 
-bool may_change_at_begin(const StoredPlan& plan) {
-  if (plan.osts.size() > kObjectsAtBegin) return false;
+bool may_change_at_begin(const StoredPlan& plan, std::size_t targets) {
+  const std::size_t part = plan.has_reads() ? kReadAtBegin : 1;
+  if (plan.osts.size() * part > kObjectsAtBegin) return false;
   if (std::ranges::none_of(plan.phase_seconds, [](double seconds) { return seconds > 0; })) return false;
   std::set<std::int64_t> phases;
   for (const StoredEntry& entry : plan.entries) {
     if (entry.created > 0) return false;
     phases.insert(entry.phase);
     if (entry.read_phase >= 0) phases.insert(entry.read_phase);
-    if (phases.size() > kPhasesAtBegin) return false;
+    if (phases.size() * targets * part > kLoadsAtBegin) return false;
   }
   return true;
 }
@@ -128,6 +129,7 @@ Result<std::optional<StoredPlan>> planned_at_begin(Beginning beginning) {
                                   .load = std::move(beginning.load)};
   const double before = planning::score(problem, *stands).seconds;
   beginning.options.compare = false;
+  beginning.options.effort = std::min(beginning.options.effort, kEffortAtBegin);
   IEZ_TRY(const planning::Plan anew, planning::make_plan(problem, beginning.options));
   if (!anew.made() || anew.score.seconds * kFasterAtBegin > before) return std::nullopt;
   StoredPlan next = moved(plan, anew.placement, table);

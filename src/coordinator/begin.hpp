@@ -5,7 +5,7 @@
 // files with the same stripes, in the same phases. Only where that is clearly faster (kFasterAtBegin) do files move, for what
 // others do at this moment they need not do in the next.
 //
-// A plan that is too large to be made anew while somebody waits (kObjectsAtBegin, kPhasesAtBegin) stays as it is, and so does one
+// A plan that is too large to be made anew while somebody waits (kObjectsAtBegin, kLoadsAtBegin) stays as it is, and so does one
 // of phases whose duration nobody knows: traffic does not count in them.
 //
 // Thread safety: pure functions. Units: bytes.
@@ -24,7 +24,9 @@ namespace iez::coordinator {
 
 inline constexpr double kFasterAtBegin = 1.05;
 inline constexpr std::size_t kObjectsAtBegin = 20'000;
-inline constexpr std::size_t kPhasesAtBegin = 200;
+inline constexpr std::size_t kLoadsAtBegin = 500'000;  // of each target in each phase
+inline constexpr std::size_t kReadAtBegin = 25;        // of both a plan of files that are read together may have this part
+inline constexpr std::uint64_t kEffortAtBegin = 500;   // of the search, at most
 
 struct Beginning {
   const StoredPlan& plan;
@@ -34,7 +36,7 @@ struct Beginning {
 };
 
 // What traffic can change: nothing of it is created, traffic counts in a phase of it, and it is small enough.
-bool may_change_at_begin(const StoredPlan& plan);
+bool may_change_at_begin(const StoredPlan& plan, std::size_t targets);
 
 // The plan with the next revision; none: it stays as it is. REQUIRES: may_change_at_begin().
 [[nodiscard]] Result<std::optional<StoredPlan>> planned_at_begin(Beginning beginning);

@@ -336,29 +336,31 @@ PlanPointer GlobalView::mended(FileSystem& known, const StoredPlan& plan, std::v
 
 std::vector<PlanChange> GlobalView::mend(std::size_t most) {
   std::vector<PlanChange> changes;
+  std::size_t tries = 0;
   for (auto& [name, known] : file_systems_) {
     const Sums& sums = sums_[name];
     bool needed = false;
     for (std::uint32_t ost = 0; ost < sums.reserved.size() && !needed; ++ost) {
       needed = sums.reserved[ost] > 0 && overfull(known, sums, ost);
     }
-    if (!needed) continue;
     std::vector<PlanPointer> newest;
+    const auto age = [](const PlanPointer& plan) { return std::pair(plan->made_ns, plan->id); };
+    const auto last = tried_.find(name);
     for (const auto& [id, plan] : plans_) {
-      if (plan->file_system == name) newest.push_back(plan);
+      if (needed && plan->file_system == name && (last == tried_.end() || age(plan) < last->second)) newest.push_back(plan);
     }
-    std::ranges::sort(newest, [](const PlanPointer& a, const PlanPointer& b) {
-      return std::pair(a->made_ns, a->id) > std::pair(b->made_ns, b->id);
-    });
+    std::ranges::sort(newest, std::greater<>(), age);
     for (const PlanPointer& plan : newest) {
-      if (changes.size() >= most) return changes;
       std::vector<bool> affected = misplaced(known, sums, *plan);
       if (affected.empty()) continue;
+      if (tries++ == most) return changes;
+      tried_[name] = age(plan);
       set(plan->id, nullptr);
       PlanPointer next = mended(known, *plan, std::move(affected));
       set(plan->id, next ? next : plan);
       if (next) changes.push_back({plan, std::move(next)});
     }
+    tried_.erase(name);
   }
   return changes;
 }
@@ -367,16 +369,16 @@ std::vector<PlanChange> GlobalView::mend(std::size_t most) {
 std::vector<PlanPointer> GlobalView::side_by_side(const PlanPointer& plan) const {
   constexpr std::size_t kLooks = 256;
   std::vector<PlanPointer> group{plan};
-  if (plan->layouts.size() > kFilesTogether || begun_.contains(plan->id) || !is_of_one_phase(*plan)) return group;
-  std::size_t files = plan->layouts.size();
+  std::size_t work = plan->work();
+  if (work > kWorkTogether || begun_.contains(plan->id) || !is_of_one_phase(*plan)) return group;
   std::size_t looks = 0;
   // Whatever ended before this one began ran before it.
   for (auto at = by_run_.upper_bound({plan->began_ns, ~std::uint64_t{0}}); at != by_run_.end(); ++at) {
     if (group.size() > kPartners || ++looks > kLooks) break;
     const PlanPointer& other = plans_.at(at->second);
     if (other == plan || other->file_system != plan->file_system || !ran_side_by_side(*plan, *other)) continue;
-    if (files + other->layouts.size() > kFilesTogether || begun_.contains(other->id) || !is_of_one_phase(*other)) continue;
-    files += other->layouts.size();
+    if (work + other->work() > kWorkTogether || begun_.contains(other->id) || !is_of_one_phase(*other)) continue;
+    work += other->work();
     group.push_back(other);
   }
   return group;
@@ -385,7 +387,8 @@ std::vector<PlanPointer> GlobalView::side_by_side(const PlanPointer& plan) const
 std::vector<PlanChange> GlobalView::plan_together() {
   std::vector<PlanChange> changes;
   std::uint64_t looked = 0;  // up to which id
-  for (std::size_t looks = 0; looks < kSeeds;) {
+  std::size_t work = 0;
+  for (std::size_t looks = 0; looks < kSeeds && work < kWorkTogether;) {
     const auto seed = came_.upper_bound(looked);
     if (seed == came_.end()) break;
     looked = *seed;
@@ -396,6 +399,7 @@ std::vector<PlanChange> GlobalView::plan_together() {
     came_.erase(seed);
     const std::vector<PlanPointer> group = side_by_side(first);
     if (group.size() < 2) continue;
+    for (const PlanPointer& plan : group) work += plan->work();
     FileSystem& known = found->second;
     const Sums& sums = sums_[found->first];
     std::vector<api::FreedBytes> freed;
@@ -423,10 +427,11 @@ std::optional<PlanChange> GlobalView::begin(std::uint64_t id, std::int64_t now_n
   const PlanPointer plan = plans_.at(id);
   begun_.insert(id);
   const auto found = file_systems_.find(plan->file_system);
-  if (!may_change || found == file_systems_.end() || !may_change_at_begin(*plan)) return std::nullopt;
+  if (!may_change || found == file_systems_.end()) return std::nullopt;
   // Alone it would lose what it was to gain beside the other.
   if (std::ranges::any_of(plan->together, [&](std::uint64_t other) { return plans_.contains(other); })) return std::nullopt;
   FileSystem& known = found->second;
+  if (!may_change_at_begin(*plan, known.table.targets.size())) return std::nullopt;
   std::vector<double> load = load_since(known, plan->ended_ns > 0 ? plan->ended_ns : plan->made_ns, now_ns);
   if (load.empty()) return std::nullopt;
   const Sums& sums = sums_[found->first];

@@ -96,15 +96,16 @@ class GlobalView {
   const std::unordered_map<std::uint64_t, PlanPointer>& plans() const { return plans_; }
   std::uint64_t pending_files() const { return pending_files_; }
 
-  // Plans that were mended, in place already; the caller makes it last, or puts them back. At most so many.
+  // Plans that were mended, in place already; the caller makes it last, or puts them back. Tries so many, whatever comes of it;
+  // the next call goes on behind them, and begins with the newest again when all had their turn.
   std::vector<PlanChange> mend(std::size_t most);
 
   // Plans that came since the last call, each with those of applications that ran at the same time: those that are the better for
-  // it, in place already, as with mend(). Looks at kSeeds plans that came, the others have their turn in the next call; a plan is
-  // planned together with at most kPartners, at most kFilesTogether files in all.
+  // it, in place already, as with mend(). Looks at kSeeds plans that came, and at less once it has done kWorkTogether; the others
+  // have their turn in the next call. A plan is planned together with at most kPartners, at most kWorkTogether in all.
   static constexpr std::size_t kSeeds = 16;
   static constexpr std::size_t kPartners = 7;
-  static constexpr std::size_t kFilesTogether = 10'000;
+  static constexpr std::size_t kWorkTogether = 20'000;  // StoredPlan::work()
   std::vector<PlanChange> plan_together();
 
   // The run of this plan begins. What became of the plan by what others move now is in place already, as with mend(); none: it
@@ -163,8 +164,9 @@ class GlobalView {
     std::uint32_t eighths = 8;
     std::int64_t until_ns = 0;  // in by_fading_, if any of it counts
   };
-  std::unordered_map<std::uint64_t, Counted> counted_;  // every plan
-  std::int64_t now_ns_ = 0;                             // of fade()
+  std::unordered_map<std::uint64_t, Counted> counted_;                                // every plan
+  std::map<std::string, std::pair<std::int64_t, std::uint64_t>, std::less<>> tried_;  // by mend(), the last: when it was made, id
+  std::int64_t now_ns_ = 0;                                                           // of fade()
   std::uint64_t pending_files_ = 0;
 };
 

@@ -352,6 +352,11 @@ TEST_F(BeginTest, WhatSaysNothingChangesNothing) {
   request_.phase_seconds = {2};
   plan(3, request_);
   EXPECT_EQ(begin(rate_, 3), 1U) << "it would take too long";
+  request_ = make_request("read", kObjectsAtBegin / kReadAtBegin + 1, 1U << 16U, 1);
+  for (api::FileRequest& file : request_.files) file.read_phase = 1;
+  request_.phase_seconds = {2};
+  plan(4, request_);
+  EXPECT_EQ(begin(rate_, 4), 1U) << "that, too";
 }
 
 // Files of several phases, patterns, files that are read: only where the phases last long enough does anything move.
@@ -525,6 +530,28 @@ TEST(GlobalView, MendsWhenATargetDiesOrFills) {
   }
   EXPECT_TRUE(view.mend(10).empty());
   expect_sums(view, 6);
+}
+
+// What cannot be mended costs as much as what can, and must not stand in the way of it.
+TEST(GlobalView, MendTriesSoManyAndGoesOnBehindThem) {
+  GlobalView view;
+  model::Cluster cluster = make_cluster("lab", 1, 3, 1U << 30U);
+  ASSERT_TRUE(view.set_cluster(cluster, {}));
+  for (std::uint64_t id = 1; id <= 4; ++id) {
+    // The newest two are too large for what the others leave.
+    auto plan = view.plan(make_request("a" + std::to_string(id), 1, 1U << 20U, 1), "u", id, 0, kTtl).value();
+    plan.made_ns = static_cast<std::int64_t>(id);
+    plan.osts = {0};
+    if (id > 2) plan.layouts[0].bytes = plan.layouts[0].expected = plan.layouts[0].object_bytes = 2U << 30U;
+    view.put(id, std::make_shared<const StoredPlan>(plan));
+  }
+  cluster.osts[0].state.active = false;
+  ASSERT_TRUE(view.set_cluster(cluster, {}));
+  EXPECT_TRUE(view.mend(2).empty()) << "two tries, and nothing came of them";
+  EXPECT_EQ(view.mend(1).at(0).after->id, 2U);
+  EXPECT_EQ(view.mend(2).at(0).after->id, 1U);
+  EXPECT_TRUE(view.mend(9).empty()) << "the newest again";
+  expect_sums(view, 3);
 }
 
 // Whatever happens in whatever order: sums are those of the plans, nothing is on a target that takes nothing, and a view made

@@ -93,6 +93,10 @@ std::string metrics_text(const ServiceState& state, std::span<const FileSystemRe
   text.one("iez_expired_plans_total", "counter", "Plans that expired or were taken back", count(counters.expired));
   text.one("iez_mended_plans_total", "counter", "Plans that were changed because an OST failed or filled up",
            count(counters.mended));
+  text.one("iez_joined_plans_total", "counter", "Plans that were made anew together with those of other applications",
+           count(counters.together));
+  text.one("iez_begun_plans_total", "counter", "Plans that were changed when their run began, by what others moved",
+           count(counters.begun));
   text.one("iez_ledger_commits_total", "counter", "Transactions of the ledger", count(counters.commits));
   text.one("iez_ledger_failures_total", "counter", "Transactions of the ledger that failed", count(counters.failed_commits));
   return text.take();

@@ -88,10 +88,7 @@ class ServicePlanning final : public Planning {
     }
     return out;
   }
-  std::uint64_t changes() override {
-    const ServiceState state = service_.state();
-    return state.counters.mended + state.counters.queued - state.queue;  // what left the queue was planned
-  }
+  std::uint64_t changes() override { return service_.state().changes(); }
 
  private:
   // Whoever is asked to pull from a database trusts its word on whose the applications are.

@@ -16,7 +16,8 @@ namespace {
 
 // Requests follow each other by the thousand: a search as long as for a plan by hand would hold up the others.
 constexpr std::uint64_t kSearch = 4'000;
-constexpr std::size_t kMendedAtOnce = 1000;
+constexpr std::size_t kMendedAtOnce = 100;
+constexpr std::size_t kMendedParts = 10;
 constexpr std::size_t kDrainedAtOnce = 100;
 constexpr std::uint64_t kRetryAfter = 2;
 constexpr std::int64_t kWaitForTelemetry = std::int64_t{3600} * 1'000'000'000;
@@ -116,11 +117,13 @@ void Service::apply(const Change& change, bool forward) {
     queue_.erase(old->turn);
     waiting_.erase(old->id);
     queue_bytes_ -= old->body.size();
+    if (!old->outcome.empty()) --told_;
   }
   if (now) {
     queue_.emplace(now->turn, now);
     waiting_.emplace(now->id, now);
     queue_bytes_ += now->body.size();
+    if (!now->outcome.empty()) ++told_;
   }
 }
 
@@ -200,25 +203,30 @@ std::vector<api::OstWeight> Service::weights_for(const StoredPlan& plan) const {
 api::Ticket Service::ticket(std::uint64_t id) const {
   api::Ticket out{.plan = id_text(id), .retry_after_s = kRetryAfter};
   out.why = busy_ ? fmt::format("the coordinator's node is busy: CPU {:.0f} %, memory {:.0f} %; the request waits with {} others",
-                                100 * load_.cpu, 100 * load_.memory, queue_.size() - 1)
+                                100 * load_.cpu, 100 * load_.memory, queue_.size() - told_ - 1)
                   : "the request waits for its turn";
   return out;
 }
 
 Reply<api::Submitted> Service::enqueue(std::unique_lock<std::mutex>& lock, const Identity& who, std::string_view body,
                                        std::string why, std::uint64_t id) {
-  if (queue_.size() >= options_.queue_limit || queue_bytes_ + body.size() > options_.queue_bytes) {
+  if (queue_.size() - told_ >= options_.queue_limit || queue_bytes_ + body.size() > options_.queue_bytes) {
     count(&Counters::refused);
-    return problem(503, "queue-full", "The queue is full", fmt::format("{} requests wait already; {}", queue_.size(), why));
+    return problem(503, "queue-full", "The queue is full",
+                   fmt::format("{} requests wait already; {}", queue_.size() - told_, why));
   }
   auto queued = std::make_shared<Queued>(
       Queued{.id = id != 0 ? id : new_id(), .turn = ++turn_, .made_ns = wall_ns(clock_), .user = who.user});
   queued->body = body;
-  Change change{.id = queued->id, .queued_after = queued};
-  apply(change, true);
+  std::vector<Change> changes{{.id = queued->id, .queued_after = queued}};
+  if (told_ >= options_.queue_limit) {
+    const auto oldest = std::ranges::find_if(queue_, [](const auto& entry) { return !entry.second->outcome.empty(); });
+    changes.push_back({.id = oldest->second->id, .queued_before = oldest->second});
+  }
+  for (const Change& change : changes) apply(change, true);
   count(&Counters::queued);
   api::Submitted out{.answer = std::nullopt, .ticket = ticket(queued->id)};
-  if (const auto error = commit(lock, {change})) return not_kept(*error);
+  if (const auto error = commit(lock, std::move(changes))) return not_kept(*error);
   return out;
 }
 
@@ -240,8 +248,7 @@ Reply<api::Submitted> Service::plan(const Identity& who, const api::PlanRequest&
   }
   // Who came first is planned first.
   if (busy_ || !wait || !queue_.empty()) {
-    const bool none_waits =
-        !busy_ && wait && std::ranges::all_of(queue_, [](const auto& entry) { return !entry.second->outcome.empty(); });
+    const bool none_waits = !busy_ && wait && queue_.size() == told_;
     if (!none_waits) return enqueue(lock, who, body, "try again later", id);
   }
   return plan_now(lock, who.user, request, id != 0 ? id : new_id(), nullptr);
@@ -330,7 +337,9 @@ PlanPointer Service::begun(std::unique_lock<std::mutex>& lock, PlanPointer plan)
   }
   log_.info("plan changed as its run begins", {{"plan", id_text(plan->id)}, {"application", plan->application}});
   const auto error = commit(lock, {{.id = plan->id, .plan_before = plan, .plan_after = change->after}});
-  return error ? plan : change->after;  // what the ledger does not take was taken back
+  if (error) return plan;  // what the ledger does not take was taken back
+  count(&Counters::begun);
+  return change->after;
 }
 
 Reply<api::Submitted> Service::find(const Identity& who, std::string_view plan, bool begins) {
@@ -457,7 +466,7 @@ ServiceState Service::state() {
   const std::lock_guard batch_guard(batch_mutex_);
   return {.plans = view_->plans().size(),
           .files = view_->pending_files(),
-          .queue = queue_.size(),
+          .queue = queue_.size() - told_,
           .busy = busy_,
           .load = load_,
           .counters = counters_};
@@ -497,22 +506,36 @@ void Service::tick() {
   }
   for (const Change& change : changes) apply(change, true);
   const std::size_t expired = changes.size();
-  for (PlanChange& mended : view_->mend(kMendedAtOnce)) {
-    log_.info("plan mended", {{"plan", id_text(mended.after->id)}, {"application", mended.after->application}});
-    changes.push_back({.id = mended.after->id, .plan_before = mended.before, .plan_after = mended.after});
-  }
-  const std::size_t mended = changes.size() - expired;
   for (PlanChange& moved : view_->plan_together()) {
     log_.info("plan made together with others", {{"plan", id_text(moved.after->id)}, {"application", moved.after->application}});
     changes.push_back({.id = moved.after->id, .plan_before = moved.before, .plan_after = moved.after});
   }
+  const std::size_t together = changes.size() - expired;
   if (changes.empty()) {
     lock.unlock();
   } else if (!commit(lock, std::move(changes))) {
     count(&Counters::expired, expired);
+    count(&Counters::together, together);
+  }
+  mend();
+  drain();
+}
+
+// In parts: whoever asks meanwhile waits for one of them at most.
+void Service::mend() {
+  for (std::size_t part = 0; part < kMendedParts; ++part) {
+    std::unique_lock lock(mutex_);
+    std::vector<Change> changes;
+    if (stop_) return;
+    for (PlanChange& mended : view_->mend(kMendedAtOnce)) {
+      log_.info("plan mended", {{"plan", id_text(mended.after->id)}, {"application", mended.after->application}});
+      changes.push_back({.id = mended.after->id, .plan_before = mended.before, .plan_after = mended.after});
+    }
+    if (changes.empty()) return;
+    const std::size_t mended = changes.size();
+    if (commit(lock, std::move(changes))) return;
     count(&Counters::mended, mended);
   }
-  drain();
 }
 
 void Service::drain() {
@@ -525,7 +548,9 @@ void Service::drain() {
     const QueuedPointer entry = next->second;
     after = entry->turn;
     Reply<api::Submitted> outcome = problem(400, "bad-request", "The request makes no sense", "");
-    if (const auto request = api::parse_plan_request(entry->body)) {
+    if (auto request = api::parse_plan_request(entry->body)) {
+      // It tells of the time when it came.
+      request->idle_s += static_cast<double>(std::max<std::int64_t>(0, wall_ns(clock_) - entry->made_ns)) * 1e-9;
       // Known when it came: after a restart agents have not spoken yet.
       if (!view_->resolve(request->file_system) && wall_ns(clock_) - entry->made_ns < kWaitForTelemetry) continue;
       outcome = plan_now(lock, entry->user, *request, entry->id, entry);

@@ -42,7 +42,7 @@ struct ServiceOptions {
   std::string folder;      // of the ledger
   double cpu_limit = 0.7;  // 1: no limit
   double memory_limit = 0.5;
-  std::size_t queue_limit = 10'000;                   // requests that wait
+  std::size_t queue_limit = 10'000;                   // requests that wait; and answers without a plan that are kept
   std::size_t queue_bytes = std::size_t{256} << 20U;  // of them
   Duration ttl{std::chrono::hours{30 * 24}};          // of a plan whose request tells neither a time nor a gap
   Duration longest_ttl{std::chrono::hours{366 * 24}};
@@ -60,6 +60,8 @@ struct Counters {
   std::uint64_t created_files = 0;
   std::uint64_t expired = 0;
   std::uint64_t mended = 0;
+  std::uint64_t together = 0;  // plans that were made anew together with others
+  std::uint64_t begun = 0;     // and by what others moved when their runs began
   std::uint64_t commits = 0;
   std::uint64_t failed_commits = 0;
 };
@@ -71,6 +73,11 @@ struct ServiceState {
   bool busy = false;
   NodeLoad load;
   Counters counters;
+
+  // Another number whenever plans that were made before have another revision, or came out of the queue.
+  std::uint64_t changes() const {
+    return counters.mended + counters.together + counters.begun + counters.queued - queue;  // what left the queue was planned
+  }
 };
 
 struct FileSystemReport {
@@ -156,6 +163,7 @@ class Service {
   void write();  // the committing thread
   void keep();   // the other: gate, queue, expiry, mending
   void tick();
+  void mend();
   void drain();
 
   ServiceOptions options_;
@@ -167,6 +175,7 @@ class Service {
   std::map<std::uint64_t, QueuedPointer> queue_;  // by turn
   std::unordered_map<std::uint64_t, QueuedPointer> waiting_;
   std::size_t queue_bytes_ = 0;
+  std::size_t told_ = 0;  // of the queue: those that wait for nothing but to be fetched
   std::uint64_t turn_ = 0;
   std::condition_variable ended_;  // for the other thread
   bool stop_ = false;

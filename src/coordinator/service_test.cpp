@@ -122,6 +122,8 @@ TEST_F(ServiceTest, ApplicationsThatRanSideBySideArePlannedTogether) {
   const api::PlanAnswer small = ask(ann_, make_request("small", 16, 33U << 18U, 8));
   const api::PlanAnswer large = ask(bob_, make_request("large", 16, 32U << 20U, 4));
   eventually([&] { return service_->find(bob_, large.plan)->answer->revision == 2; });
+  eventually([&] { return service_->state().counters.together == 2; });
+  EXPECT_EQ(service_->state().changes(), 2U) << "who pulled the predictions sends the plans anew";
   const api::PlanAnswer anew = service_->find(ann_, small.plan)->answer.value();
   EXPECT_EQ(anew.revision, 2U);
   EXPECT_EQ(anew.files.size(), small.files.size());
@@ -218,6 +220,21 @@ TEST_F(ServiceTest, BusyNodesQueueAndDropNothing) {
   EXPECT_EQ(service_->find(ann_, hopeless->ticket.plan).error().status, 409U);
 }
 
+// What it says of its application is of the time when it came, not of the time when its turn came.
+TEST_F(ServiceTest, ARequestThatWaitedTellsOfTheTimeWhenItCame) {
+  set_busy(true);
+  api::PlanRequest request = make_request("a", 4, 1U << 20U, 2);
+  request.ran_s = 10;
+  const std::int64_t came = clock_.now();
+  ASSERT_FALSE(plan(ann_, request)->answer);
+  clock_.advance(std::chrono::hours(1));
+  busy_ = false;
+  eventually([&] { return service_->state().plans == 1; });
+  const PlanPointer made = service_->pulled("").at(0);
+  EXPECT_LT(std::abs(made->ended_ns - came), std::int64_t{60} * 1'000'000'000);
+  EXPECT_EQ(made->ended_ns - made->began_ns, std::int64_t{10} * 1'000'000'000);
+}
+
 TEST_F(ServiceTest, AFullQueueRefusesBeforeItTakes) {
   options_.queue_limit = 2;
   start();
@@ -226,6 +243,27 @@ TEST_F(ServiceTest, AFullQueueRefusesBeforeItTakes) {
   ASSERT_TRUE(plan(ann_, make_request("b", 1, 1, 1)));
   EXPECT_EQ(plan(ann_, make_request("c", 1, 1, 1)).error().status, 503U);
   EXPECT_EQ(service_->state().queue, 2U);
+}
+
+// Answers that nobody fetches are no requests that wait.
+TEST_F(ServiceTest, AnswersThatNobodyFetchesKeepNobodyOut) {
+  options_.queue_limit = 2;
+  start();
+  std::vector<std::string> tickets;
+  for (int round = 0; round < 3; ++round) {
+    set_busy(true);
+    const auto waits = plan(ann_, as_good_as_default("app" + std::to_string(round)));
+    ASSERT_TRUE(waits) << "round " << round << ": " << waits.error().detail;
+    tickets.push_back(waits->ticket.plan);
+    EXPECT_EQ(service_->state().queue, 1U);
+    set_busy(false);
+    eventually([&] { return service_->find(ann_, tickets.back())->answer.has_value(); });
+    EXPECT_EQ(service_->state().queue, 0U);
+  }
+  set_busy(true);
+  ASSERT_TRUE(plan(ann_, as_good_as_default("last")));
+  EXPECT_EQ(service_->find(ann_, tickets[0]).error().status, 404U) << "more than two are not kept";
+  EXPECT_TRUE(service_->find(ann_, tickets[2])->answer);
 }
 
 TEST_F(ServiceTest, ManyThreadsShareCommits) {

@@ -126,6 +126,12 @@ std::uint64_t StoredPlan::reserved() const {
   return sum;
 }
 
+bool StoredPlan::has_reads() const {
+  return std::ranges::any_of(entries, [](const StoredEntry& entry) { return entry.read_phase >= 0; });
+}
+
+std::size_t StoredPlan::work() const { return osts.size() * (has_reads() ? 10 : 1); }
+
 std::string id_text(std::uint64_t id) { return fmt::format("{:016x}", id); }
 
 std::uint64_t parse_id(std::string_view text) {

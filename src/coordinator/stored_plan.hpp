@@ -77,6 +77,11 @@ struct StoredPlan {
   std::uint64_t created() const;
   std::uint64_t reserved() const;  // bytes on all targets
 
+  bool has_reads() const;  // of files together
+
+  // What it takes to plan all of it anew, in objects. Files that are read together are searched for about ten times as long.
+  std::size_t work() const;
+
   friend bool operator==(const StoredPlan&, const StoredPlan&) = default;
 };
 

@@ -133,6 +133,23 @@ TEST(Together, PlansOfSeveralPhasesOrThatHaveBegunStay) {
   EXPECT_TRUE(view.plan_together().empty()) << "a plan never changes under a run that has begun";
 }
 
+// All others wait meanwhile.
+TEST(Together, WhatWouldTakeTooLongStays) {
+  GlobalView view(4'000);
+  ASSERT_TRUE(view.set_cluster(make_cluster("lab", 2000, 5, 1ULL << 42U), {}));
+  Rng rng(3);
+  for (const std::uint64_t id : {1ULL, 2ULL}) {
+    api::PlanRequest request = make_request("a" + std::to_string(id), 10, 1, 10);
+    for (api::FileRequest& file : request.files) {
+      file.name += "{rank}";
+      file.files = 499;
+      file.bytes = rng.between(1, 1000) << 20U;
+    }
+    plan_of(view, id, request, 100, 10);
+  }
+  EXPECT_TRUE(view.plan_together().empty());
+}
+
 TEST(Together, WhatIsNotWorthItStays) {
   GlobalView view;
   ASSERT_TRUE(view.set_cluster(make_cluster("lab", 3, 5, 1U << 30U), {}));

@@ -100,6 +100,7 @@ class PlansTest(ServeCase):
         self.assertTrue(plan["weights"] and plan["reasons"])
         path = f"/v1/plans/{plan['plan']}"
         self.assertEqual(server.ask("GET", path)[2]["files"], plan["files"])
+        self.assertEqual(server.ask("GET", f"{path}?begins=true")[2]["files"], plan["files"], "nothing is known of others' traffic")
         [row] = server.ask("GET", "/v1/plans?application=ior")[2]["plans"]
         self.assertEqual((row["files"], row["created"], row["reserved"]), (4, 0, 4 << 20))
         reserved = sum(ost["reserved"] for ost in server.ask("GET", "/v1/cluster")[2]["file_systems"][0]["osts"])
