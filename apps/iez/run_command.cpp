@@ -46,7 +46,7 @@ std::string mpi_flavour(const std::vector<std::string>& command, const runs::Com
                         const runs::ProgramProbe& probe) {
   if (std::string flavour = mpi_of_program(command[identity.program]); !flavour.empty()) return flavour;
   if (identity.launcher.empty()) return "";
-  const std::string resolved = probe.canonical(command.front());
+  const std::string resolved = probe.canonical(command[identity.launcher_at]);
   return std::string(runs::mpi_of_launcher(fs::path(resolved).filename().string()));
 }
 
