@@ -114,7 +114,7 @@ void GlobalView::free_for(FileSystem& known, const Sums& sums, std::span<const a
 std::vector<double> GlobalView::load_since(const FileSystem& known, std::int64_t since_ns, std::int64_t now_ns) {
   std::vector<double> load;
   for (const TargetRate& rate : known.rates) {
-    if (rate.bytes_per_second <= 0 || rate.began_ns < since_ns || is_stale(rate, now_ns)) continue;
+    if (rate.bytes_per_second <= 0 || rate.began_ns < since_ns + kSettles_ns || is_stale(rate, now_ns)) continue;
     if (rate.ost.value >= known.place.size() || known.place[rate.ost.value] == kNone) continue;
     load.resize(known.table.targets.size());
     load[known.place[rate.ost.value]] = rate.bytes_per_second;

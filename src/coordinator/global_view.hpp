@@ -10,7 +10,8 @@
 //
 // Traffic is what moves on each target now, by telemetry (target_rates.hpp), in the phases whose duration is known. Whoever asks
 // has just run, and what it moved itself says nothing of its next run: so a rate counts only if all of the time that it was
-// measured over lies after the end of that run, which was PlanRequest::idle_s ago, and if it is not stale.
+// measured over lies kSettles_ns or more after the end of that run, which was PlanRequest::idle_s ago, and if it is not stale.
+// For so long clients may still write what the run left in their caches.
 //
 // Targets of which telemetry is old are planned around. When a target takes no objects any more, or has less room than is
 // reserved there, mend() plans the files that it was to get anew: those of the newest plans move first.
@@ -59,6 +60,9 @@ struct TargetReport {
   bool stale = false;
   placement::Exclusion exclusion = placement::Exclusion::none;
 };
+
+// From the end of a run until what it left in the caches of clients is written.
+inline constexpr std::int64_t kSettles_ns = 30'000'000'000;
 
 class GlobalView {
  public:

@@ -262,9 +262,9 @@ TEST(GlobalView, TrafficOfOthersCounts) {
     return std::ranges::count(plan->osts, 0U) > 0;
   };
   const TargetRate rate{.ost = {0}, .bytes_per_second = 50e6, .began_ns = now - 6 * kSecond, .ended_ns = now - kSecond};
-  EXPECT_FALSE(uses_first(rate, 10, {2}));
-  EXPECT_TRUE(uses_first(rate, 10, {})) << "nobody knows how long the phase lasts";
-  EXPECT_TRUE(uses_first(rate, 5, {2})) << "a part of it may be its own";
+  EXPECT_FALSE(uses_first(rate, 40, {2}));
+  EXPECT_TRUE(uses_first(rate, 40, {})) << "nobody knows how long the phase lasts";
+  EXPECT_TRUE(uses_first(rate, 35, {2})) << "clients may still write what its run left in their caches";
   EXPECT_TRUE(uses_first(rate, 0, {2})) << "its run has just ended";
   TargetRate old = rate;
   old.began_ns -= 10 * kSecond;
@@ -272,7 +272,7 @@ TEST(GlobalView, TrafficOfOthersCounts) {
   EXPECT_TRUE(uses_first(old, 3600, {2})) << "older than two intervals";
   TargetRate elsewhere = rate;
   elsewhere.ost = {77};
-  EXPECT_TRUE(uses_first(elsewhere, 10, {2})) << "an OST that is not known";
+  EXPECT_TRUE(uses_first(elsewhere, 40, {2})) << "an OST that is not known";
 }
 
 // A plan is made when its application's run has just ended, and what moves then may be that run's own. It is looked over when the
@@ -335,6 +335,8 @@ TEST_F(BeginTest, WhatSaysNothingChangesNothing) {
   TargetRate own = rate_;
   own.began_ns = kMade - kSecond;
   EXPECT_EQ(begin(own), 1U) << "a part of it may be of the run before";
+  own.began_ns = kMade + kSettles_ns - kSecond;
+  EXPECT_EQ(begin(own), 1U) << "and what that run left in caches is written later";
   TargetRate old = rate_;
   old.began_ns -= 20 * kSecond;
   old.ended_ns -= 20 * kSecond;
