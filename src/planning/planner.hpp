@@ -33,7 +33,7 @@
 namespace iez::planning {
 
 inline constexpr double kFaster = 0.02;
-inline constexpr double kNoPrice = 0.005;  // share of the time that evenness may cost
+inline constexpr double kNoPrice = 0.01;  // share of the time that evenness may cost
 
 // Files that hold less are not worth a round trip: Lustre places them.
 inline constexpr Bytes kLeastFile = Bytes::mib(1);
