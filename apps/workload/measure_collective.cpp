@@ -9,16 +9,20 @@
 //        calls  BYTES / BLOCKS collective calls, each of one block a process: what a call costs
 //        strided   collective calls of one block a process, one behind the other, until all bytes are there
 //        segments  the same, but each process has 4 MiB (a block, if that is more) that lie together, and works through them
-//        cells  every block has a mode of its own before it
+//        cells  every block has a mode of its own before it; what was written is read kPasses times, since once takes milliseconds
 //        copy   each process copies its share once and writes it by pwrite() of 1 MiB: what the machine can do
 // BYTES  of all processes together. BLOCKS: sizes of blocks, with commas between.
 // MOUNT  folders through which processes reach the same files, in equal groups: the name of the file is then below each. Writes
 //        then count until all bytes have left the caches of these clients.
 //
+// As launchers do on a cluster, every process is bound to a processor, in turns: where processes that poll outnumber processors and
+// wander, it is the scheduler that is measured.
+//
 // Prints a line of JSON for each block: seconds of the slowest process, CPU seconds of all together, and how many bytes were read
 // that nobody had written there. Every block size has a file of its own, which is removed; opening and closing is not counted.
 #include <fcntl.h>
 #include <mpi.h>
+#include <sched.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -41,6 +45,7 @@ namespace {
 constexpr std::int64_t kPiece = 1 << 20;
 constexpr int kWarmCalls = 5;
 constexpr std::int64_t kSegment = 4 << 20;
+constexpr int kPasses = 8;
 
 [[noreturn]] void stop(const std::string& what) {
   fmt::print(stderr, "iez-measure-collective: {}\n", what);
@@ -65,6 +70,22 @@ double cpu_seconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
+// Processes are dealt over the processors that they may use. Where they may not be bound they wander, as they would have.
+void bind_to_processor() {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  cpu_set_t allowed{};
+  if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+  int turn = rank % std::max(1, CPU_COUNT(&allowed));
+  for (std::size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (!CPU_ISSET(cpu, &allowed) || turn-- > 0) continue;
+    cpu_set_t own{};
+    CPU_SET(cpu, &own);
+    static_cast<void>(::sched_setaffinity(0, sizeof own, &own));
+    return;
+  }
+}
+
 struct Cost {
   double seconds = 0;
   double cpu_seconds = 0;
@@ -72,7 +93,8 @@ struct Cost {
 
 class Process {
  public:
-  Process(std::string file, std::int64_t bytes, bool settles) : file_(std::move(file)), settles_(settles) {
+  Process(std::string file, std::int64_t bytes, bool settles, int passes)
+      : file_(std::move(file)), settles_(settles), passes_(passes) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks_);
     own_ = bytes / ranks_;
@@ -144,6 +166,19 @@ class Process {
     return static_cast<unsigned char>(mixed >> 56U);
   }
 
+  // Of one pass over the file, the mean of all.
+  template <typename Work>
+  Cost measured_reading(const Work& work) {
+    Cost sum;
+    for (int pass = 0; pass < passes_; ++pass) {
+      forget();
+      const Cost one = measured(work);
+      sum.seconds += one.seconds / passes_;
+      sum.cpu_seconds += one.cpu_seconds / passes_;
+    }
+    return sum;
+  }
+
   template <typename Work>
   Cost measured(const Work& work) const {
     MPI_Barrier(MPI_COMM_WORLD);
@@ -178,15 +213,16 @@ class Process {
       if (settles_) check(MPI_File_sync(file), "sync");
     });
     if (!settles_) check(MPI_File_sync(file), "sync");
-    forget();
     if (reads) {
-      check(MPI_File_seek(file, 0, MPI_SEEK_SET), "seek");
-      read = measured([&] { check(MPI_File_read_all(file, data_.data(), count, MPI_BYTE, MPI_STATUS_IGNORE), "read_all"); });
+      read = measured_reading([&] {
+        check(MPI_File_seek(file, 0, MPI_SEEK_SET), "seek");
+        check(MPI_File_read_all(file, data_.data(), count, MPI_BYTE, MPI_STATUS_IGNORE), "read_all");
+      });
     }
     check(MPI_File_close(&file), "close");
     if (!reads) {
       const int fd = open_existing();
-      read = measured([&] { each_block(fd, block, ::pread, data_.data()); });
+      read = measured_reading([&] { each_block(fd, block, ::pread, data_.data()); });
       ::close(fd);
     }
     compare();
@@ -217,8 +253,7 @@ class Process {
       each_block(fd, block, ::pwrite, data_.data());
       if (settles_ && ::fsync(fd) != 0) stop(fmt::format("{}: {}", file_, std::strerror(errno)));
     });
-    forget();
-    read = measured([&] { each_block(fd, block, ::pread, data_.data()); });
+    read = measured_reading([&] { each_block(fd, block, ::pread, data_.data()); });
     compare();
     ::close(fd);
   }
@@ -261,8 +296,7 @@ class Process {
       if (settles_) check(MPI_File_sync(file), "sync");
     });
     if (!settles_) check(MPI_File_sync(file), "sync");
-    forget();
-    read = measured([&] {
+    read = measured_reading([&] {
       for (std::int64_t at = 0; at < own_; at += block) {
         check(MPI_File_read_at_all(file, place(at), data_.data() + at, count, MPI_BYTE, MPI_STATUS_IGNORE), "read_at_all");
       }
@@ -289,6 +323,7 @@ class Process {
 
   std::string file_;
   bool settles_;
+  int passes_;
   int rank_ = 0;
   int ranks_ = 1;
   std::int64_t own_ = 0;
@@ -304,16 +339,18 @@ int main(int argc, char** argv) {
     return 2;
   }
   MPI_Init(&argc, &argv);
+  bind_to_processor();
   const std::string_view mode = argv[1];
   const std::int64_t bytes = std::atoll(argv[3]);
   const bool settles = argc > 5;
-  Process(argv[2], bytes, settles).go_to({argv + 5, argv + argc});
-  if (mode != "copy") Process(argv[2], bytes, settles).warm_up();
+  const int passes = mode == "cells" ? kPasses : 1;
+  Process(argv[2], bytes, settles, passes).go_to({argv + 5, argv + argc});
+  if (mode != "copy") Process(argv[2], bytes, settles, passes).warm_up();
   const std::string blocks = argv[4];
   for (std::size_t at = 0; at < blocks.size(); at = std::min(blocks.find(',', at), blocks.size() - 1) + 1) {
     const std::size_t colon = mode == "cells" ? std::min(blocks.find(':', at), blocks.size() - 1) : at;
     const std::string own = mode == "cells" ? blocks.substr(at, colon - at) : std::string(mode);
-    Process(argv[2], bytes, settles).run(own, std::max(1LL, std::atoll(blocks.c_str() + colon + (mode == "cells" ? 1 : 0))));
+    Process(argv[2], bytes, settles, passes).run(own, std::max(1LL, std::atoll(blocks.c_str() + colon + (mode == "cells" ? 1 : 0))));
   }
   MPI_Finalize();
   return 0;

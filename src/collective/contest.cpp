@@ -63,14 +63,15 @@ bool Contest::writes_are_collected() const {
 }
 
 bool Contest::waits(const CallKind& kind, const Standing* one) const {
-  if (kind.bytes >= kSmall || (!kind.write && writes_are_collected())) return false;
+  if (kind.bytes >= kSmall && !mpi_is_first(kind)) return false;
+  if (!kind.write && writes_are_collected()) return false;
   if (one == nullptr || one->aside) return true;
   return !one->kept && one->trial == 0 && one->waited < patience();
 }
 
 Way Contest::trial_way(const CallKind& kind, std::uint32_t trial) const {
   const Way way = kTrial[trial % kTrial.size()];
-  return caches_ && kind.piece >= kLongPiece ? other(way) : way;
+  return mpi_is_first(kind) ? other(way) : way;
 }
 
 Way Contest::next(const CallKind& kind) const {
@@ -91,7 +92,14 @@ std::uint32_t Contest::unasked(const CallKind& kind) const {
   if (last && *last != kind) return 0;
   const Standing* const one = find(kind);
   const std::uint32_t most = std::min((one == nullptr ? 0 : one->lease) * 4 + 3, kMostUnasked);
-  if (one == nullptr || one->aside || waits(kind, one)) return most;
+  if (one != nullptr && one->aside) return most;
+  if (waits(kind, one)) {
+    if (kind.bytes < kSmall) return most;
+    // A large call may take as long as all that is waited for, so that not many go by unseen.
+    if (one == nullptr || one->pace == 0) return 0;
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(most, (patience() - one->waited) / one->pace));
+  }
+  if (one == nullptr) return most;
   return one->kept == Way::pass && one->rest > 0 ? std::min(most, one->rest - 1) : 0;
 }
 
@@ -154,6 +162,7 @@ void Contest::took(const CallKind& kind, Way way, std::int64_t bytes, std::uint6
   const auto cost = static_cast<std::uint64_t>(std::min<Wide>(Wide{ns} * 1024 / static_cast<std::uint64_t>(bytes), kMostCost));
   if (way == Way::pass && !one.kept && one.trial == 0) {  // it waits
     one.waited += std::min(ns, patience()) * (one.lease + 1);
+    one.pace = ns;
     return;
   }
   Costs& mine = way == Way::collect ? one.collected : one.passed;

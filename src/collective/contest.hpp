@@ -22,8 +22,9 @@
 // Small calls. A trial has its price. The first collected call makes windows, which takes milliseconds; and where clients have
 // caches, whoever collects takes the locks of those who wrote before, and what they had in their caches is gone, which later
 // reads feel. So calls of less than 2^kSmall bytes are left to the MPI until they have taken kPatience in all, or kCachesPatience
-// where clients have caches: a program that spends less time in them has nothing to gain. A large call may be the only one, and
-// begins its trial.
+// where clients have caches: a program that spends less time in them has nothing to gain. So are large calls whose trial would begin
+// with the MPI (what is read back from a client's cache takes milliseconds). Any other large call may be the only one, and begins
+// its trial.
 //
 // Reads of what was collected. Who writes for others keeps what it wrote in its client's cache. So where the latest writes were
 // kept collected, reads begin their trial at once, and of ways that are equal it is collecting that is kept.
@@ -95,6 +96,7 @@ class Contest {
     std::uint32_t dropped = 0;  // how often a way was dropped for the other one
     std::uint64_t used = 0;     // when, in calls of all kinds
     std::uint64_t waited = 0;   // nanoseconds of calls before the trial, those that were not asked about as the one before them
+    std::uint64_t pace = 0;     // of the latest of them; 0: there was none
     bool aside = false;         // left to the MPI without a trial
     std::optional<Way> kept;    // none: on trial
   };
@@ -122,6 +124,8 @@ class Contest {
   Standing& get(const CallKind& kind);
   // Way number `trial` of the trial.
   Way trial_way(const CallKind& kind, std::uint32_t trial) const;
+  // Whether trials of the kind begin with the MPI, which is then given time.
+  bool mpi_is_first(const CallKind& kind) const { return caches_ && kind.piece >= kLongPiece; }
   std::uint64_t patience() const { return caches_ ? kCachesPatience : kPatience; }
   // Whether the latest writes were kept collected.
   bool writes_are_collected() const;

@@ -187,12 +187,28 @@ TEST(Contest, WhereClientsHaveCachesTheTrialOfLongPiecesBeginsWithTheMpi) {
   EXPECT_EQ(Contest(true).settled(kLarge), Way::pass);
   EXPECT_EQ(Contest(true).next(shorter), Way::collect);
   EXPECT_EQ(Contest(false).next(kLarge), Way::collect);
-  History run(true);
-  for (int i = 0; i < 4; ++i) run.call(kLarge, 90, 100);  // the first, and those that go unasked after it
-  EXPECT_EQ(run.collects(), 0);
-  for (int i = 0; i < 5; ++i) run.call(kLarge, 90, 100);
-  EXPECT_EQ(run.collects(), 3);
-  EXPECT_EQ(run.contest().standings()[0].kept, Way::collect);
+}
+
+// What is read back from a client's cache is over before a trial is paid for; what waits for servers is tried after a few calls.
+TEST(Contest, WhereClientsHaveCachesLargeCallsOfLongPiecesAreTheMpisUntilTheyHaveTakenLongEnough) {
+  History soon_over(true);
+  for (int i = 0; i < 60; ++i) soon_over.call(kLarge, 5'000, 10'000);
+  EXPECT_EQ(soon_over.collects(), 0);
+  EXPECT_GT(soon_over.unasked(), 40);
+  for (int i = 0; i < 200; ++i) soon_over.call(kLarge, 5'000, 10'000);
+  EXPECT_EQ(soon_over.contest().standings()[0].kept, Way::collect);
+  History slow(true);
+  for (int i = 0; i < 4; ++i) slow.call(kLarge, 300'000, 400'000);  // three of them take a second; with the fourth the trial begins
+  EXPECT_EQ(slow.collects(), 0);
+  EXPECT_EQ(slow.unasked(), 1) << "no more than are needed to fill the second";
+  for (int i = 0; i < 5; ++i) slow.call(kLarge, 300'000, 400'000);
+  EXPECT_EQ(slow.collects(), 3);
+  EXPECT_EQ(slow.contest().standings()[0].kept, Way::collect);
+  CallKind shorter = kLarge;
+  shorter.piece = Contest::kLongPiece - 1;
+  History at_once(true);
+  at_once.call(shorter, 50, 100);
+  EXPECT_EQ(at_once.collects(), 1);
 }
 
 TEST(Contest, WhatIsOverSoonIsNotCollected) {
