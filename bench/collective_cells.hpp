@@ -9,8 +9,9 @@
 
 namespace iez::bench {
 
-// Those of Settings::cells, if it names any. A cell below the target of which some pair is not is run again, and all its pairs
-// count. `folder`: in memory, for what is no lab. Each cell is told as progress; what cannot be run here is named in the note.
+// Those of Settings::cells, if it names any. A cell is run again until it is known whether its ratio is above the target, and all
+// its pairs count. `folder`: in memory, for what is no lab. Each cell is told as progress; what cannot be run here is named in
+// the note.
 [[nodiscard]] Result<std::vector<Figure>> measure_cells(const Settings& settings, const CollectiveRuns& runs,
                                                         const std::string& folder);
 

@@ -105,25 +105,36 @@ Spread spread_of(std::span<const double> seconds) {
   return {.median = median({seconds.begin(), seconds.end()}), .least = least, .most = most, .runs = seconds.size()};
 }
 
-double error_of_ratio(std::span<const double> by_default, std::span<const double> placed) {
-  IEZ_ASSERT(by_default.size() > 1 && placed.size() > 1);
+namespace {
+
+// The square of the standard error of the median, relative, from the scatter of the logarithms.
+double squared_error_of_median(std::span<const double> values) {
+  IEZ_ASSERT(values.size() > 1);
   constexpr double kMedian = 1.2533;  // its error over that of a mean, of a normal distribution
-  const auto square_of_mean = [](std::span<const double> seconds) {
-    const auto n = static_cast<double>(seconds.size());
-    double mean = 0;
-    for (const double one : seconds) mean += std::log(one) / n;
-    double squares = 0;
-    for (const double one : seconds) squares += (std::log(one) - mean) * (std::log(one) - mean);
-    return squares / (n - 1) / n;
-  };
-  return kMedian * std::sqrt(square_of_mean(by_default) + square_of_mean(placed));
+  const auto n = static_cast<double>(values.size());
+  double mean = 0;
+  for (const double one : values) mean += std::log(one) / n;
+  double squares = 0;
+  for (const double one : values) squares += (std::log(one) - mean) * (std::log(one) - mean);
+  return kMedian * kMedian * squares / (n - 1) / n;
+}
+
+bool is_settled(double error, double ratio, double target) {
+  return error <= kPrecise || std::abs(std::log(ratio / target)) > kClear * error;
+}
+
+}  // namespace
+
+double error_of_ratio(std::span<const double> by_default, std::span<const double> placed) {
+  return std::sqrt(squared_error_of_median(by_default) + squared_error_of_median(placed));
 }
 
 bool is_settled(std::span<const double> by_default, std::span<const double> placed, double target) {
-  const double error = error_of_ratio(by_default, placed);
-  if (error <= kPrecise) return true;
-  const double ratio = spread_of(by_default).median / spread_of(placed).median;
-  return std::abs(std::log(ratio / target)) > kClear * error;
+  return is_settled(error_of_ratio(by_default, placed), spread_of(by_default).median / spread_of(placed).median, target);
+}
+
+bool is_settled(std::span<const double> ratios, double target) {
+  return is_settled(std::sqrt(squared_error_of_median(ratios)), spread_of(ratios).median, target);
 }
 
 std::optional<std::size_t> runs_until_back(std::span<const double> by_default, std::span<const double> placed, double share) {

@@ -52,6 +52,8 @@ double error_of_ratio(std::span<const double> by_default, std::span<const double
 inline constexpr double kPrecise = 0.01;
 inline constexpr double kClear = 2.5;  // errors
 bool is_settled(std::span<const double> by_default, std::span<const double> placed, double target);
+// The same of ratios of pairs of runs, each of which is positive, and their median. REQUIRES: two pairs.
+bool is_settled(std::span<const double> ratios, double target);
 
 // After how many placed runs iez is as fast as the default again: the run from which on kRunsBack runs (or all that are left,
 // but at least one) have a median of at least `share` of the default's rate. Nothing: never within the runs that there are.

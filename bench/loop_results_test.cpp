@@ -77,6 +77,9 @@ TEST(LoopResults, SettledWhenPreciseOrClearEitherWay) {
   const std::vector<double> fast{0.5, 0.55, 0.45, 0.52, 0.48};
   EXPECT_TRUE(is_settled(scattered, fast, 0.97));
   EXPECT_TRUE(is_settled(fast, scattered, 0.97));  // clearly slower settles it as well
+  EXPECT_TRUE(is_settled(std::vector{0.96, 0.961, 0.959}, 0.97));
+  EXPECT_FALSE(is_settled(std::vector{0.85, 0.95, 1.05}, 0.97));
+  EXPECT_TRUE(is_settled(std::vector{1.3, 1.5, 1.7}, 0.97));
 }
 
 TEST(LoopResults, BackWhenTheRunsThatFollowAreAsFast) {

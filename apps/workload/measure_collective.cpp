@@ -9,14 +9,14 @@
 //        calls  BYTES / BLOCKS collective calls, each of one block a process: what a call costs
 //        strided   collective calls of one block a process, one behind the other, until all bytes are there
 //        segments  the same, but each process has 4 MiB (a block, if that is more) that lie together, and works through them
-//        cells  every block has a mode of its own before it; what was written is read kPasses times, since once takes milliseconds
+//        cells  every block has a mode of its own before it; what was written is read kPasses times (once takes milliseconds)
 //        copy   each process copies its share once and writes it by pwrite() of 1 MiB: what the machine can do
 // BYTES  of all processes together. BLOCKS: sizes of blocks, with commas between.
 // MOUNT  folders through which processes reach the same files, in equal groups: the name of the file is then below each. Writes
 //        then count until all bytes have left the caches of these clients.
 //
-// As launchers do on a cluster, every process is bound to a processor, in turns: where processes that poll outnumber processors and
-// wander, it is the scheduler that is measured.
+// As launchers do on a cluster, every process is bound to a processor, in turns: where processes that poll outnumber processors
+// and wander, it is the scheduler that is measured.
 //
 // Prints a line of JSON for each block: seconds of the slowest process, CPU seconds of all together, and how many bytes were read
 // that nobody had written there. Every block size has a file of its own, which is removed; opening and closing is not counted.
@@ -350,7 +350,8 @@ int main(int argc, char** argv) {
   for (std::size_t at = 0; at < blocks.size(); at = std::min(blocks.find(',', at), blocks.size() - 1) + 1) {
     const std::size_t colon = mode == "cells" ? std::min(blocks.find(':', at), blocks.size() - 1) : at;
     const std::string own = mode == "cells" ? blocks.substr(at, colon - at) : std::string(mode);
-    Process(argv[2], bytes, settles, passes).run(own, std::max(1LL, std::atoll(blocks.c_str() + colon + (mode == "cells" ? 1 : 0))));
+    Process(argv[2], bytes, settles, passes)
+        .run(own, std::max(1LL, std::atoll(blocks.c_str() + colon + (mode == "cells" ? 1 : 0))));
   }
   MPI_Finalize();
   return 0;

@@ -22,9 +22,9 @@
 // Small calls. A trial has its price. The first collected call makes windows, which takes milliseconds; and where clients have
 // caches, whoever collects takes the locks of those who wrote before, and what they had in their caches is gone, which later
 // reads feel. So calls of less than 2^kSmall bytes are left to the MPI until they have taken kPatience in all, or kCachesPatience
-// where clients have caches: a program that spends less time in them has nothing to gain. So are large calls whose trial would begin
-// with the MPI (what is read back from a client's cache takes milliseconds). Any other large call may be the only one, and begins
-// its trial.
+// where clients have caches: a program that spends less time in them has nothing to gain. So are large calls whose trial would
+// begin with the MPI (what is read back from a client's cache takes milliseconds). Any other large call may be the only one, and
+// begins its trial.
 //
 // Reads of what was collected. Who writes for others keeps what it wrote in its client's cache. So where the latest writes were
 // kept collected, reads begin their trial at once, and of ways that are equal it is collecting that is kept.

@@ -198,7 +198,8 @@ TEST(Contest, WhereClientsHaveCachesLargeCallsOfLongPiecesAreTheMpisUntilTheyHav
   for (int i = 0; i < 200; ++i) soon_over.call(kLarge, 5'000, 10'000);
   EXPECT_EQ(soon_over.contest().standings()[0].kept, Way::collect);
   History slow(true);
-  for (int i = 0; i < 4; ++i) slow.call(kLarge, 300'000, 400'000);  // three of them take a second; with the fourth the trial begins
+  for (int i = 0; i < 4; ++i)
+    slow.call(kLarge, 300'000, 400'000);  // three of them take a second; with the fourth the trial begins
   EXPECT_EQ(slow.collects(), 0);
   EXPECT_EQ(slow.unasked(), 1) << "no more than are needed to fill the second";
   for (int i = 0; i < 5; ++i) slow.call(kLarge, 300'000, 400'000);
