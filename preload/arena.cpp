@@ -168,10 +168,10 @@ bool Arena::make() {
     const int fd = sys_openat(AT_FDCWD, path_, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0 && errno == EEXIST) continue;
     if (fd < 0) return false;
-    const bool mapped = map(fd);
+    // The header first: a process may be killed while the file gets its room, which takes longest.
+    const bool mapped = write_header(fd) && map(fd);
     if (mapped) {
       ::syscall(SYS_fchmod, fd, 0400);
-      fill_header();
     } else {
       ::syscall(SYS_unlinkat, AT_FDCWD, path_, 0);
     }
@@ -182,7 +182,7 @@ bool Arena::make() {
 }
 
 bool Arena::map(int fd) {
-  if (!allocate(fd, 0, kFirstBytes)) return false;
+  if (!allocate(fd, sizeof(abi::Header), kFirstBytes)) return false;
   void* const memory = map_memory(settings.arena_bytes, MAP_SHARED, fd);
   if (memory == nullptr) return false;
   void* const index = map_memory(kIndexBytes, MAP_PRIVATE | MAP_ANONYMOUS, -1);
@@ -193,13 +193,14 @@ bool Arena::map(int fd) {
   header_ = static_cast<abi::Header*>(memory);
   slots_ = reinterpret_cast<abi::Slot*>(header_ + 1);
   index_ = static_cast<std::uint64_t*>(index);
-  capacity_ = (settings.arena_bytes - sizeof(abi::Header)) / sizeof(abi::Slot);
   allocated_ = (kFirstBytes - sizeof(abi::Header)) / sizeof(abi::Slot);
   return true;
 }
 
-void Arena::fill_header() {
-  abi::Header& header = *header_;
+bool Arena::write_header(int fd) {
+  if (!within_limit(kFirstBytes)) return false;
+  capacity_ = (settings.arena_bytes - sizeof(abi::Header)) / sizeof(abi::Slot);
+  abi::Header header{};
   header.byte_order = abi::kByteOrder;
   header.version = abi::kVersion;
   header.minor_version = abi::kMinorVersion;
@@ -223,6 +224,7 @@ void Arena::fill_header() {
   header.rank = own_rank.rank;
   header.communicator = own_rank.communicator;
   abi::commit_header(header);
+  return sys_pwrite(fd, &header, sizeof(header), 0) == static_cast<ssize_t>(sizeof(header));
 }
 
 // Several threads may do this at once, each for itself: every step can be repeated. One that finds the file read-only again

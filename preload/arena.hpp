@@ -80,7 +80,7 @@ class Arena {
   bool make();
   bool wait_until_made();
   bool map(int fd);
-  void fill_header();
+  bool write_header(int fd);
   bool grow(std::uint64_t slots);
   std::uint32_t take(std::uint32_t count);  // as claim(), but what finds no room is not counted
 

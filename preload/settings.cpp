@@ -21,7 +21,7 @@ namespace {
 constexpr std::uint32_t kMebibyte = 1U << 20U;
 constexpr std::uint32_t kDefaultMebibytes = 4;
 constexpr std::uint32_t kMaxMebibytes = 6;  // with the tables of the library less than 8
-constexpr char kSystemFolders[] = "/dev:/proc:/sys:/run:/etc:/usr:/lib:/lib64:/bin:/sbin";
+constexpr const char* kSystemFolders[] = {"/dev", "/proc", "/sys", "/run", "/etc", "/usr", "/lib", "/lib64", "/bin", "/sbin"};
 
 const char* find_variable(char** environment, const char* name) {
   for (char** variable = environment; *variable != nullptr; ++variable) {
@@ -41,6 +41,28 @@ bool copy_text(char (&to)[kRoom], const char* from) {
   if (size >= kRoom) return false;
   std::memcpy(to, from, size + 1);
   return true;
+}
+
+bool any_only_below(const char* folder) {
+  for (const char* one = settings.only; *one != '\0';) {
+    const char* const end = ::strchrnul(one, ':');
+    if (end != one && below_any(folder, one, static_cast<std::size_t>(end - one))) return true;
+    one = *end == ':' ? end + 1 : end;
+  }
+  return false;
+}
+
+// But for those in which a folder is asked for by name.
+void except_system_folders() {
+  char* to = settings.except;
+  for (const char* const folder : kSystemFolders) {
+    if (any_only_below(folder)) continue;
+    if (to != settings.except) *to++ = ':';
+    const std::size_t size = std::strlen(folder);
+    std::memcpy(to, folder, size);
+    to += size;
+  }
+  *to = '\0';
 }
 
 // A program may change its working directory before the first record is made.
@@ -120,13 +142,17 @@ void read_settings(char** environment) {
   if (const char* const only = find_variable(environment, "IEZ_ONLY"); only != nullptr && !copy_text(settings.only, only)) return;
   const char* const except = find_variable(environment, "IEZ_EXCEPT");
   settings.except_given = except != nullptr;
-  if (!copy_text(settings.except, except != nullptr ? except : kSystemFolders)) return;
+  if (except != nullptr && !copy_text(settings.except, except)) return;
 
   settings.respect_directory_layout = !is_set(environment, "IEZ_OVERRIDE_DIRECTORIES");
   settings.trace_calls = is_set(environment, "IEZ_TRACE_CALLS");
   settings.arena_bytes = arena_bytes(find_variable(environment, "IEZ_TRACE_MIB"));
   add_real_names(settings.only, sizeof(settings.only));
-  if (settings.except_given) add_real_names(settings.except, sizeof(settings.except));
+  if (settings.except_given) {
+    add_real_names(settings.except, sizeof(settings.except));
+  } else {
+    except_system_folders();
+  }
   settings.trace = copy_path(settings.trace_directory, trace);
   settings.place = copy_path(settings.plan_file, plan);
   if (settings.trace || settings.place) keep_for_new_programs(environment);

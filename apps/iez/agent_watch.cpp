@@ -1,4 +1,5 @@
 #include <poll.h>
+#include <cerrno>
 
 #include <algorithm>
 #include <thread>
@@ -108,9 +109,14 @@ ordered_json picture_json(const telemetry::Collector& collector, const telemetry
 Result<void> run_agent_watch(const AgentOptions& agent, const AgentWatchOptions& options, Context& context) {
   IEZ_TRY(const config::Settings settings, config::load_settings(config::default_sources()));
   IEZ_TRY(StopSignals stop, StopSignals::block());
-  IEZ_TRY(const auto subscriber, telemetry::Subscriber::open({.samples = agent.samples.value_or(settings.serve.samples),
-                                                              .requests = agent.requests.value_or(settings.serve.requests),
-                                                              .keys = agent.keys.value_or(settings.serve.keys)}));
+  auto opened = telemetry::Subscriber::open({.samples = agent.samples.value_or(settings.serve.samples),
+                                             .requests = agent.requests.value_or(settings.serve.requests),
+                                             .keys = agent.keys.value_or(settings.serve.keys)});
+  if (!opened && opened.error().os_errno == EADDRINUSE) {
+    opened.error().message +=
+        ": a coordinator listens there, it seems; 'iez serve status' asks it, or name other --samples and --requests";
+  }
+  IEZ_TRY(const auto subscriber, std::move(opened));
   telemetry::Collector collector;
   Duration next = context.clock.monotonic() + options.every;
   Duration renew{0};

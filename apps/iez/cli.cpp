@@ -8,6 +8,8 @@
 #include "bench.hpp"
 #include "build_info.hpp"
 #include "command_line.hpp"
+#include "help.hpp"
+#include "wrap.hpp"
 
 namespace iez::cli {
 namespace {
@@ -30,6 +32,38 @@ class HelpFormatter final : public CLI::Formatter {
     if (option->get_type_size() == 0) return "";
     const bool many = option->get_positional() && option->get_expected_max() > 1;
     return (option->get_type_name().empty() ? "" : ' ' + option->get_type_name()) + (many ? " ..." : "");
+  }
+  std::string make_option(const CLI::Option* option, bool is_positional) const override {
+    return entry(make_option_name(option, is_positional) + make_option_opts(option), make_option_desc(option));
+  }
+  std::string make_subcommand(const CLI::App* command) const override {
+    return entry(command->get_display_name(), command->get_description());
+  }
+  std::string make_description(const CLI::App* command) const override {
+    return wrapped(CLI::Formatter::make_description(command), 0, 0, kHelpWidth) + '\n';
+  }
+  std::string make_footer(const CLI::App* command) const override {
+    std::string path;
+    for (const CLI::App* at = command; at->get_parent() != nullptr; at = at->get_parent()) {
+      path = path.empty() ? at->get_name() : at->get_name() + ' ' + path;
+    }
+    const std::string_view example = example_of(path);
+    const std::string footer = command->get_footer();
+    return (example.empty() ? std::string() : fmt::format("Example:\n  {}\n", example)) +
+           (footer.empty() ? std::string() : fmt::format("\n{}\n", wrapped(footer, 0, 0, kHelpWidth)));
+  }
+
+ private:
+  static constexpr std::size_t kHelpWidth = 80;
+  static constexpr std::size_t kColumn = 30;
+
+  // Two columns; a name that is too long has a line of its own.
+  static std::string entry(const std::string& name, const std::string& text) {
+    const std::string left = "  " + name;
+    if (text.empty()) return left + '\n';
+    const bool fits = left.size() < kColumn;
+    return fmt::format("{}{:{}}{}\n", left + (fits ? "" : "\n"), "", fits ? kColumn - left.size() : kColumn,
+                       wrapped(text, kColumn, kColumn, kHelpWidth));
   }
 };
 
@@ -61,6 +95,7 @@ CommandLine::CommandLine() : app_("iez: an end-to-end I/O control plane for Lust
   add_sim();
   add_repro();
   add_inject();
+  add_doctor();
   add_serve();
   add_token();
   add_lab();
@@ -73,6 +108,9 @@ CommandLine::CommandLine() : app_("iez: an end-to-end I/O control plane for Lust
   add_bench();
   add_completion();
   add_help();
+  for (CLI::App* const command : app_.get_subcommands([](CLI::App*) { return true; })) {
+    if (const std::string_view group = group_of(command->get_name()); !group.empty()) command->group(std::string(group));
+  }
 }
 
 int CommandLine::run(int argc, const char* const* argv) {
@@ -165,13 +203,26 @@ int CommandLine::usage(const CLI::ParseError& problem) const {
     return printed ? kDone : failed(printed.error());
   }
   const CLI::App& command = innermost(app_);
-  fmt::print(stderr, "iez: {}{}\nTry '{} --help'.\n", problem.what(), suggestion(problem, command), path_of(command));
+  fmt::print(stderr, "iez: {}{}\nTry '{} --help'.\n", complaint(problem, command), suggestion(problem, command),
+             path_of(command));
   return kUsage;
 }
 
 const CLI::App& CommandLine::innermost(const CLI::App& app) {
   const auto parsed = app.get_subcommands();
   return parsed.empty() ? app : innermost(*parsed.front());
+}
+
+// In place of CLI11's "A subcommand is required", where a word is one that nobody knows.
+std::string CommandLine::complaint(const CLI::ParseError& problem, const CLI::App& command) const {
+  const auto code = static_cast<CLI::ExitCodes>(problem.get_exit_code());
+  const std::vector<std::string> words = app_.remaining(true);
+  const bool lacks = code == CLI::ExitCodes::ExtrasError || code == CLI::ExitCodes::RequiredError;
+  const bool has_commands = !command.get_subcommands([](const CLI::App*) { return true; }).empty();
+  if (lacks && has_commands && !words.empty() && !words.front().starts_with('-')) {
+    return fmt::format("unknown command '{}'", text::printable(words.front()));
+  }
+  return problem.what();
 }
 
 std::string CommandLine::path_of(const CLI::App& command) {
@@ -195,7 +246,15 @@ std::string CommandLine::suggestion(const CLI::ParseError& problem, const CLI::A
 }
 
 int CommandLine::failed(const Error& error) const {
-  fmt::print(stderr, "{}: {}\n", path_of(innermost(app_)), text::printable(error.message));
+  // Some messages have several lines.
+  std::string_view rest = error.message;
+  std::string text;
+  while (!rest.empty()) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+    text += text::printable(line) + '\n';
+  }
+  fmt::print(stderr, "{}: {}", path_of(innermost(app_)), text);
   // What the user asked for makes no sense, as opposed to what the system says to it.
   return error.code == Errc::invalid_argument && error.os_errno == 0 ? kUsage : kFailed;
 }

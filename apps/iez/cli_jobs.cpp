@@ -96,9 +96,10 @@ void CommandLine::add_jobs_keeping(CLI::App& jobs) {
 
   CLI::App* const synth = jobs.add_subcommand("synth", "Synthetic rows of a published shape, to try things with");
   add_choice(*synth, "--like", jobs_synth_.synth.like, kLikes, "The machine whose figures they have (default: quartz)");
-  synth->add_option("--jobs", jobs_synth_.synth.jobs, "How many (default: as many as were published)")
+  synth->add_option("--jobs", jobs_synth_.synth.jobs, "How many, up to a thousand million (default: as many as were published)")
       ->type_name("N")
-      ->check(whole_number());
+      ->check(whole_number())
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000'000}).description(""));
   synth->add_option("--seed", jobs_synth_.synth.seed, "The same seed gives the same rows (default: 1)")
       ->type_name("N")
       ->check(whole_number());

@@ -3,14 +3,6 @@
 
 namespace iez::cli {
 namespace {
-
-constexpr std::array<std::pair<std::string_view, TopSort>, 7> kSorts{{{"bytes", TopSort::bytes},
-                                                                      {"rate", TopSort::rate},
-                                                                      {"read", TopSort::read},
-                                                                      {"write", TopSort::write},
-                                                                      {"ops", TopSort::operations},
-                                                                      {"size", TopSort::size},
-                                                                      {"job", TopSort::job}}};
 constexpr std::array<std::pair<std::string_view, TopPer>, 3> kPers{
     {{"job", TopPer::job}, {"ost", TopPer::ost}, {"server", TopPer::server}}};
 
@@ -67,7 +59,8 @@ void CommandLine::add_top() {
       ->excludes(since);
   add_watch(*command, top_.watch);
   since->excludes("--watch");
-  add_choice(*command, "-s,--sort", top_.sort, kSorts, "Largest first by this column (default: bytes)");
+  add_choice(*command, "-s,--sort", top_.sort, kTopSorts,
+             "Largest first by this column (default: rate over an interval, else bytes)");
   command->add_flag("--reverse", top_.reverse, "Smallest first");
   add_choice(*command, "--per", top_.per, kPers, "One row a job, or one for each OST or server of it (default: job)");
   command->add_option("-u,--user", top_.user, "Only jobs of this user")->type_name("NAME|UID");

@@ -34,8 +34,10 @@ void CommandLine::add_plan() {
 
   CLI::App* const explain = command->add_subcommand("explain", "Why these OSTs: who planned a file, when and why so");
   explain->add_option("FILE", plan_explain_.file, "The name of a file, there or not yet")->required()->type_name("");
-  explain->add_option("--app", plan_explain_.application, "In plans of this application (default: all of yours)")
-      ->type_name("NAME");
+  CLI::Option* const of =
+      explain->add_option("--app", plan_explain_.application, "In plans of this application (default: all of yours)")
+          ->type_name("NAME");
+  choices_[of] = {kApplicationWords};
   explain->add_option("--store", plan_explain_.store, "The interaction database (default: as set)")->type_name("URL");
   explain->add_flag("--json", plan_explain_.json, "One JSON document");
   on(explain, [this](Context& context) { return run_plan_explain(plan_explain_, context); });

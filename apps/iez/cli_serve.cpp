@@ -44,13 +44,29 @@ void CommandLine::add_serve() {
   command->add_flag("--no-agents", serve_.no_agents, "Listen to no agents");
   command->add_flag("--fast", serve_.fast, "What is acknowledged outlives the process, but not the machine");
   command->add_flag("--json", serve_.json, "Where it listens, as one JSON document");
-  on(command, [this](Context& context) { return run_serve(serve_, context); });
+  on(command, [](Context&) { return Result<void>{}; });
+
+  CLI::App* const status = command->add_subcommand("status", "How a coordinator is: agents, OSTs, plans, queue");
+  status->add_option("URL", serve_status_.url, "Which (default: coordinator.url, or this node's own)")->type_name("");
+  status->add_option("--token-file", serve_status_.token_file, "Holds the token (default: coordinator.token_file)")
+      ->type_name("FILE");
+  status->add_option("--ca-file", serve_status_.ca_file, "Of its certificate (default: coordinator.ca_file)")->type_name("FILE");
+  status->add_flag("--json", serve_status_.json, "One JSON document");
+  on(status, [](Context&) { return Result<void>{}; });
+  // The callback of a command runs after that of its subcommand.
+  command->callback([this, status] {
+    action_ = [this, asking = status->parsed()](Context& context) {
+      return asking ? run_serve_status(serve_status_, context) : run_serve(serve_, context);
+    };
+  });
 }
 
 void CommandLine::add_token() {
   CLI::App* const command = app_.add_subcommand("token", "Make a token for the coordinator; it is printed once");
   command->add_option("USER", token_.user, "Whose: a user name of the coordinator's node, or a uid")->required()->type_name("");
   command->add_option("--tokens", token_.tokens, "The coordinator's tokens file (default: serve.tokens_file)")->type_name("FILE");
+  command->add_option("-o,--output", token_.output, "Write the token to this new file, of mode 0600, and not to stdout")
+      ->type_name("FILE");
   command->add_flag("--admin", token_.admin, "May see and end all plans, and plan anywhere");
   command->add_option("--below", token_.below, "May plan below this directory only; {user} is the user; repeat for more")
       ->type_name("DIR")

@@ -53,6 +53,7 @@ void CommandLine::add_keys() {
   CLI::App* const init = command->add_subcommand("init", "Make the coordinator's keys, and one that agents share");
   common(*init);
   headless(*init);
+  init->add_option("DIR", keys_.dir, "Their folder, as --dir")->type_name("");
   init->add_flag("--force", keys_.force, "Replace keys that are there");
   on(init, [this](Context& context) { return run_keys_init(keys_, context); });
 

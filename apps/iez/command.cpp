@@ -38,6 +38,7 @@ Terminal detect_terminal() {
   winsize size{};
   if (terminal.interactive && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0) {
     terminal.rows = size.ws_row;
+    terminal.columns = size.ws_col;
   }
   return terminal;
 }

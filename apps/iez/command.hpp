@@ -22,6 +22,7 @@ struct Terminal {
   bool colour = false;
   bool utf8 = false;
   unsigned rows = 24;
+  unsigned columns = 0;  // 0: none, lines are as long as they need be
 };
 
 Terminal detect_terminal();

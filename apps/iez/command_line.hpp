@@ -25,6 +25,7 @@
 #include "completion.hpp"
 #include "contention.hpp"
 #include "demo.hpp"
+#include "doctor.hpp"
 #include "forecast_run.hpp"
 #include "forecast_series.hpp"
 #include "inject.hpp"
@@ -40,6 +41,7 @@
 #include "repro.hpp"
 #include "run_command.hpp"
 #include "serve_command.hpp"
+#include "serve_status.hpp"
 #include "sim_compare.hpp"
 #include "sim_list.hpp"
 #include "sim_run.hpp"
@@ -133,6 +135,7 @@ class CommandLine {
   void add_sim();
   void add_repro();
   void add_inject();
+  void add_doctor();
   void add_jobs();
   static void add_jobs_node(CLI::App& command, JobsNodeOptions& options);
   void add_jobs_collect(CLI::App& jobs);
@@ -161,6 +164,7 @@ class CommandLine {
   [[nodiscard]] int usage(const CLI::ParseError& problem) const;
   static const CLI::App& innermost(const CLI::App& app);
   static std::string path_of(const CLI::App& command);
+  std::string complaint(const CLI::ParseError& problem, const CLI::App& command) const;
   std::string suggestion(const CLI::ParseError& problem, const CLI::App& command) const;
   [[nodiscard]] int failed(const Error& error) const;
   std::vector<CommandWords> words() const;
@@ -213,12 +217,14 @@ class CommandLine {
   SimShowOptions sim_show_;
   ReproOptions repro_;
   InjectOptions inject_;
+  DoctorOptions doctor_;
   JobsNodeOptions jobs_prolog_;
   JobsNodeOptions jobs_epilog_;
   JobsCollectOptions jobs_collect_;
   JobsSpoolOptions jobs_spool_;
   JobsImportOptions jobs_import_;
   ServeOptions serve_;
+  ServeStatusOptions serve_status_;
   TokenOptions token_;
   LabUpOptions lab_up_;
   LabDownOptions lab_down_;

@@ -6,6 +6,9 @@
 
 namespace iez::cli {
 
+// Among choices: the user's applications, asked for when somebody completes.
+inline constexpr const char* kApplicationWords = "$(iez app list --no-header 2>/dev/null | cut -d\" \" -f1)";
+
 struct OptionWords {
   std::string name;  // "--sort"
   bool takes_value = false;

@@ -12,6 +12,7 @@
 #include "contention_live.hpp"
 #include "job_watch.hpp"
 #include "json.hpp"
+#include "live_screen.hpp"
 #include "lustre/cluster_reader.hpp"
 #include "lustre/job_reader.hpp"
 #include "plot.hpp"
@@ -196,15 +197,17 @@ Result<void> run_what_if(const ContentionOptions& options, Context& context) {
 class LiveContention {
  public:
   LiveContention(const ContentionOptions& options, Context& context, Sources sources)
-      : options_(options), context_(context), sources_(std::move(sources)) {}
+      : options_(options), context_(context), sources_(std::move(sources)), screen_(options.watch, options.json, context) {}
 
   Result<void> run() {
     const JobWatchOptions watch{.file_system = options_.source.file_system,
                                 .since = options_.since,
                                 .interval = options_.interval,
                                 .watch = options_.watch};
-    return watch_jobs(watch, sources_, context_.clock,
-                      [this](const auto* before, const auto& after, const auto& report) { return show(before, after, report); });
+    return watch_jobs(
+        watch, sources_, context_.clock,
+        [this](const auto* before, const auto& after, const auto& report) { return show(before, after, report); },
+        [this](Duration pause) { return screen_.wait(pause, [this] { return sort_otherwise(); }); });
   }
 
  private:
@@ -215,13 +218,24 @@ class LiveContention {
     const std::size_t all = std::numeric_limits<std::size_t>::max();
     const contention::LiveOptions limits{.max_pairs = std::max<std::size_t>(rows, contention::LiveOptions{}.max_pairs),
                                          .max_hottest = rows == 0 ? all : rows};
-    IEZ_TRY(const LiveView view, make_live_view(after, request, limits));
-    if (options_.watch.watch && !options_.json) IEZ_CHECK(clear_screen(context_.terminal));
-    IEZ_CHECK(print(options_.json ? live_json(view, rows, report, picture_time(options_.watch, context_))
-                                  : live_text(view, {.rows = rows, .header = !options_.no_header}, context_.terminal)));
+    IEZ_TRY(view_, make_live_view(after, request, limits));
+    IEZ_CHECK(show_sorted(report));
     report_problems(report, context_);
-    warn(view, after);
+    warn(view_, after);
     return {};
+  }
+
+  Result<void> show_sorted(const input::ParseReport& report) {
+    const std::size_t rows = options_.top.value_or(options_.json ? 0 : kRowsByDefault);
+    IEZ_CHECK(screen_.begin("contention", by_rate_ ? "s: jobs by rate" : "s: jobs by crowd"));
+    const LiveTables tables{.rows = rows, .header = !options_.no_header, .by_rate = by_rate_};
+    return print(options_.json ? live_json(view_, rows, report, picture_time(options_.watch, context_))
+                               : live_text(view_, tables, context_.terminal));
+  }
+
+  Result<void> sort_otherwise() {
+    by_rate_ = !by_rate_;
+    return show_sorted({});
   }
 
   void warn(const LiveView& view, const lustre::JobSample& after) {
@@ -249,6 +263,9 @@ class LiveContention {
   const ContentionOptions& options_;
   Context& context_;
   Sources sources_;
+  LiveView view_;  // on the screen
+  bool by_rate_ = false;
+  LiveScreen screen_;
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "json.hpp"
 #include "lustre/params.hpp"
 #include "table.hpp"
+#include "wrap.hpp"
 
 namespace iez::cli {
 
@@ -149,7 +151,11 @@ std::string hottest_table(const LiveView& view, const LiveTables& tables, const 
                {rate_text(ost.rate)},
                {who(view, ost)}});
   }
-  return table.render(terminal, tables.header);
+  std::string out = table.render(terminal, tables.header);
+  const std::size_t all = view.state.osts.size();
+  const std::size_t rows = shown(view.state.hottest.size(), tables.rows);
+  if (tables.header && rows < all) out += fmt::format("{} of the {} OSTs that jobs write to; --top 0 shows all\n", rows, all);
+  return out;
 }
 
 // Most crowded first.
@@ -164,13 +170,14 @@ std::vector<contention::JobContention> by_crowd(const LiveView& view) {
 std::string job_table(const LiveView& view, const LiveTables& tables, const Terminal& terminal) {
   Table table({{"JOB"},
                {"OSTS", Align::right},
-               {"SHARED", Align::right},
+               {"SHARED", Align::right, 1},
                {"JOBS/OST", Align::right},
-               {"MOST", Align::right},
-               {"WRITTEN", Align::right},
+               {"MOST", Align::right, 3},
+               {"WRITTEN", Align::right, 2},
                {"WRITE/S", Align::right},
                {"SHARED WRITE/S", Align::right}});
-  const auto jobs = by_crowd(view);
+  auto jobs = by_crowd(view);
+  if (tables.by_rate) std::ranges::stable_sort(jobs, std::greater{}, [](const auto& job) { return job.rate.value; });
   for (std::size_t i = 0; i < shown(jobs.size(), tables.rows); ++i) {
     const contention::JobContention& job = jobs[i];
     table.add({{view.jobs[job.job]},
@@ -238,7 +245,9 @@ Result<LiveView> make_live_view(const lustre::JobSample& after, const LiveReques
 
 std::string live_text(const LiveView& view, const LiveTables& tables, const Terminal& terminal) {
   std::string out;
-  if (tables.header) out = summary(view) + '\n';
+  if (tables.header) {
+    out = fitted(summary(view), 2, terminal.columns) + '\n';
+  }
   if (view.state.jobs.empty()) return out;
   out += hottest_table(view, tables, terminal) + '\n' + job_table(view, tables, terminal);
   if (!view.state.pairs.empty()) out += '\n' + pair_table(view, tables, terminal);

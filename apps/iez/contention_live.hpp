@@ -48,6 +48,7 @@ struct LiveView {
 struct LiveTables {
   std::size_t rows = 0;  // of each; 0: all
   bool header = true;
+  bool by_rate = false;  // of jobs; else the most crowded first
 };
 
 std::string live_text(const LiveView& view, const LiveTables& tables, const Terminal& terminal);

@@ -24,7 +24,8 @@ bool live(const Sources& sources) {
   return std::ranges::any_of(sources, [](const auto& source) { return source->live(); });
 }
 
-Result<void> watch_jobs(const JobWatchOptions& options, const Sources& sources, Clock& clock, const ShowJobs& show) {
+Result<void> watch_jobs(const JobWatchOptions& options, const Sources& sources, Clock& clock, const ShowJobs& show,
+                        const PauseJobs& pause) {
   const auto sample = [&](const Sources& from, lustre::SampleTime time, input::ParseReport& report) {
     return lustre::read_jobs(from, clock, {.time = time, .file_system = options.file_system}, report);
   };
@@ -40,7 +41,8 @@ Result<void> watch_jobs(const JobWatchOptions& options, const Sources& sources, 
     IEZ_CHECK(require_moving(sources));
     input::ParseReport ignored;  // the second sample reports the same files
     IEZ_TRY(before, sample(sources, lustre::SampleTime::now, ignored));
-    clock.sleep(interval);
+    IEZ_TRY(const bool more, pause(interval));
+    if (!more) return {};
   }
   for (unsigned long long shown = 1;; ++shown) {
     input::ParseReport report;
@@ -48,7 +50,8 @@ Result<void> watch_jobs(const JobWatchOptions& options, const Sources& sources, 
     IEZ_CHECK(show(before ? &*before : nullptr, after, report));
     if (!options.watch.watch || shown == options.watch.count) return {};
     before = std::move(after);
-    clock.sleep(options.watch.interval);
+    IEZ_TRY(const bool more, pause(options.watch.interval));
+    if (!more) return {};
   }
 }
 

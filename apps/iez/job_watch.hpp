@@ -27,7 +27,9 @@ bool live(const Sources& sources);
 using ShowJobs = std::function<Result<void>(const lustre::JobSample* before, const lustre::JobSample& after,
                                             const input::ParseReport& report)>;
 
-// Calls show for each picture; ends with the first error.
-[[nodiscard]] Result<void> watch_jobs(const JobWatchOptions& options, const Sources& sources, Clock& clock, const ShowJobs& show);
+// Calls show for each picture, and pause between them, until that says that it is enough; ends with the first error.
+using PauseJobs = std::function<Result<bool>(Duration)>;
+[[nodiscard]] Result<void> watch_jobs(const JobWatchOptions& options, const Sources& sources, Clock& clock, const ShowJobs& show,
+                                      const PauseJobs& pause);
 
 }  // namespace iez::cli

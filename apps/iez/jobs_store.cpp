@@ -205,7 +205,7 @@ Result<void> run_jobs_ingest(const JobsIngestOptions& options, Context& context)
                            amended, added.known, skipped, path));
 }
 
-Result<void> run_jobs_synth(const JobsSynthOptions& options, Context&) {
+Result<void> run_jobs_synth(const JobsSynthOptions& options, Context& context) {
   IEZ_TRY(TextOutput output, TextOutput::create(options.output));
   const jobs::SynthOptions& synth = options.synth;
   const std::uint64_t count = synth.jobs == 0 ? jobs::published_jobs(synth.like, synth.series) : synth.jobs;
@@ -215,13 +215,17 @@ Result<void> run_jobs_synth(const JobsSynthOptions& options, Context&) {
   // Series of a job come before it: the job is their sum. Two tables, of which the smaller waits.
   std::string jobs_text;
   text += jobs::csv_heading(synth.series ? jobs::Table::series : jobs::Table::jobs);
+  Progress progress(context.clock);
+  std::uint64_t made = 0;
   const auto flush = [&](std::size_t at_least) -> Result<void> {
     if (text.size() < at_least) return {};
+    progress.tell(fmt::format("{} of {} jobs", made, count));
     IEZ_CHECK(output.write(text));
     text.clear();
     return {};
   };
   const jobs::RowVisitor sink{.job = [&](jobs::JobRow&& row) -> Result<void> {
+                                ++made;
                                 jobs::append_csv(synth.series ? jobs_text : text, row);
                                 return flush(kPiece);
                               },

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -70,6 +71,18 @@ std::vector<std::string> faults_of(const ordered_json& ost) {
   if (field<bool>(ost, "full", false)) faults.emplace_back("full");
   if (field<bool>(ost, "off", false)) faults.emplace_back("off");
   return faults;
+}
+
+// Of OSTs of one size. Nothing: one of them does not answer.
+std::optional<double> ost_cost(const std::vector<LabDfRow>& rows) {
+  std::uint64_t most = 0;
+  double all = 0;
+  for (const LabDfRow& row : rows) {
+    if (!row.known) return std::nullopt;
+    most = std::max(most, row.used);
+    all += static_cast<double>(row.used);
+  }
+  return all > 0 ? static_cast<double>(most) * static_cast<double>(rows.size()) / all : 1.0;
 }
 
 }  // namespace
@@ -173,11 +186,14 @@ std::string lab_df_text(const lab::Config& config, const std::vector<LabDfRow>& 
                {std::to_string(row.objects)},
                {fmt::format("{}", fmt::join(row.faults, ", ")), Colour::yellow}});
   }
-  return table.render(terminal, header);
+  std::string out = table.render(terminal, header);
+  if (const auto cost = ost_cost(rows); header && cost)
+    out += fmt::format("OSTCost {:.3f}  (most used / mean; 1 is balanced)\n", *cost);
+  return out;
 }
 
 std::string lab_df_json(const lab::Config& config, const std::vector<LabDfRow>& rows) {
-  ordered_json json{{"name", config.name}, {"dir", config.dir}};
+  ordered_json json{{"name", config.name}, {"dir", config.dir}, {"ost_cost", or_null(ost_cost(rows))}};
   ordered_json& osts = json["osts"] = ordered_json::array();
   for (const LabDfRow& row : rows) {
     const auto number = [&row](std::uint64_t value) { return row.known ? ordered_json(value) : ordered_json(nullptr); };

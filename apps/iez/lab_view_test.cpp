@@ -61,6 +61,13 @@ TEST(LabView, SpaceIsWhatServersSayAndUnknownWhereTheyAreSilent) {
   EXPECT_EQ(report["osts"][1]["free"], 0) << "more used than there is";
   EXPECT_TRUE(report["osts"][2]["free"].is_null());
   EXPECT_THAT(lab_df_text(small(), rows, {}, true), HasSubstr("no answer"));
+  EXPECT_TRUE(report["ost_cost"].is_null()) << "one of them is not known";
+  std::vector<LabDfRow> even(3);
+  for (LabDfRow& row : even) row = {.ost = 0, .oss = 0, .known = true, .total = 1000, .used = 100};
+  even[1].used = 400;
+  EXPECT_DOUBLE_EQ(json::parse(lab_df_json(small(), even))["ost_cost"].get<double>(), 2.0);
+  EXPECT_THAT(lab_df_text(small(), even, {}, true), HasSubstr("\nOSTCost 2.000 "));
+  EXPECT_THAT(lab_df_text(small(), even, {}, false), testing::Not(HasSubstr("OSTCost")));
 }
 
 TEST(LabView, AnswersThatAreNoJsonAreNoAnswers) {

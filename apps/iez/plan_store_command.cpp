@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <span>
 #include <system_error>
 #include <utility>
 
@@ -51,17 +52,11 @@ Result<std::unique_ptr<store::Store>> open_known_store(const std::string& flag, 
   return opened;
 }
 
-Result<store::Application> application_of(store::Store& store, const std::string& name) {
-  IEZ_TRY(auto found, store.find_application(current_user(), name));
-  if (found) return *std::move(found);
-  IEZ_TRY(const auto all, store.applications(current_user()));
-  std::vector<std::string_view> names;
-  names.reserve(all.size());
-  for (const auto& one : all) names.push_back(one.application.name);
-  std::string message =
-      fmt::format("'{}' is neither a plan file nor an application of {}", text::printable(name), current_user());
-  if (const auto near = text::nearest(name, names)) message += fmt::format("; is '{}' meant?", text::printable(*near));
-  return fail(Errc::not_found, std::move(message));
+// What is no application may have been meant as a file.
+Result<store::Application> application_of(store::Store& store, const std::string& name, Naming naming = Naming::or_its_start) {
+  auto found = application_named(store, current_user(), name, naming);
+  if (!found && found.error().code == Errc::not_found) found.error().message += ", nor a plan file of that name";
+  return found;
 }
 
 std::string ost_text(const store::StripeLayout& layout) {
@@ -93,7 +88,7 @@ Result<std::string> plan_file_of(const std::string& name, const std::string& sto
     return fail(Errc::not_found, fmt::format("{} has no plan: its next run learns", text::printable(name)));
   }
   IEZ_TRY(const std::string state, config::state_folder(config::default_sources()));
-  const std::string path = runs::plan_path(state, name);
+  const std::string path = runs::plan_path(state, application.name);
   const auto reader = plan::PlanReader::open(path);
   if (reader && reader->info().id == runs::plan_number(all.front().plan) && reader->info().created_ns == all.front().made_ns) {
     return path;
@@ -118,34 +113,61 @@ struct Found {
   std::size_t turn = 0;  // of its layouts
 };
 
-// The newest plan of an application that has the file.
-Result<std::optional<Found>> find_in(store::Store& store, const store::Application& application, const std::string& name) {
-  IEZ_TRY(const auto all, store.allocations(application.id));
-  for (const store::Allocation& head : all) {
-    if (head.row_count == 0) continue;
-    IEZ_TRY(auto whole, store.allocation(head.id));
-    if (!whole) continue;
-    for (store::AllocationRow& row : whole->rows) {
-      if (row.name != name && row.created_as != name) continue;
-      Found found{.application = application, .allocation = head, .row = std::move(row), .name = name};
-      return std::optional(std::move(found));
-    }
-    for (store::AllocationRow& row : whole->rows) {
-      const std::string& pattern = row.created_as.empty() ? row.name : row.created_as;
-      if (pattern.find('{') == std::string::npos || !plan::final_name_of(pattern, pattern, name)) continue;
-      Found found{.application = application, .allocation = head, .row = std::move(row), .name = name, .by_pattern = true};
-      return std::optional(std::move(found));
-    }
-  }
-  return std::optional<Found>();
+// Where a file lies, as far as it is there and can be told.
+std::vector<OstIndex> present_osts(const std::string& path) {
+  std::vector<OstIndex> osts;
+  const auto layout = lustre::read_layout(path);
+  if (!layout || layout->components.empty()) return osts;
+  for (const model::StripeObject& object : layout->components.front().objects) osts.push_back(object.ost);
+  return osts;
 }
 
-std::string present_layout(const std::string& path) {
-  const auto layout = lustre::read_layout(path);
-  if (!layout || layout->components.empty()) return "";
-  std::vector<std::uint32_t> osts;
-  for (const model::StripeObject& object : layout->components.front().objects) osts.push_back(object.ost.value);
-  return fmt::format("{} on OST {}", counted(osts.size(), "stripe"), fmt::join(osts, ","));
+std::string osts_text(std::span<const OstIndex> osts) {
+  std::vector<std::uint32_t> numbers;
+  numbers.reserve(osts.size());
+  for (const OstIndex ost : osts) numbers.push_back(ost.value);
+  return fmt::format("{} on OST {}", counted(numbers.size(), "stripe"), fmt::join(numbers, ","));
+}
+
+bool follows(const store::AllocationRow& row, std::span<const OstIndex> osts) {
+  return std::ranges::any_of(row.layouts,
+                             [&](const store::StripeLayout& layout) { return std::ranges::equal(layout.osts, osts); });
+}
+
+// The row of a plan that a file of this name goes by: its own, or a pattern.
+std::optional<Found> row_of(const store::Application& application, const store::Allocation& head, store::Allocation&& whole,
+                            const std::string& name) {
+  for (store::AllocationRow& row : whole.rows) {
+    if (row.name == name || row.created_as == name)
+      return Found{.application = application, .allocation = head, .row = std::move(row), .name = name};
+  }
+  for (store::AllocationRow& row : whole.rows) {
+    const std::string& pattern = row.created_as.empty() ? row.name : row.created_as;
+    if (pattern.find('{') == std::string::npos || !plan::final_name_of(pattern, pattern, name)) continue;
+    return Found{.application = application, .allocation = head, .row = std::move(row), .name = name, .by_pattern = true};
+  }
+  return std::nullopt;
+}
+
+// The newest plan of an application that has the file; of the newest few, that which the file follows: after each run there is
+// one for the next, and the file lies by an older one.
+Result<std::optional<Found>> find_in(store::Store& store, const store::Application& application, const std::string& name) {
+  constexpr std::size_t kLookedAt = 8;
+  const std::vector<OstIndex> osts = present_osts(name);
+  IEZ_TRY(const auto all, store.allocations(application.id));
+  std::optional<Found> newest;
+  std::size_t looked = 0;
+  for (const store::Allocation& head : all) {
+    if (head.row_count == 0) continue;
+    if (newest && ++looked >= kLookedAt) break;
+    IEZ_TRY(auto whole, store.allocation(head.id));
+    if (!whole) continue;
+    auto found = row_of(application, head, *std::move(whole), name);
+    if (!found) continue;
+    if (osts.empty() || follows(found->row, osts)) return found;
+    if (!newest) newest = std::move(found);
+  }
+  return newest;
 }
 
 // What a name may stand under in a plan: as it was given, with its directory's real name as the preload library knows it, and, of
@@ -190,7 +212,9 @@ Result<void> run_plan_explain(const PlanExplainOptions& options, Context& contex
   const std::string& name = found->name;
   IEZ_TRY(const runs::PlanDetails details,
           runs::parse_details(found->allocation.details.empty() ? "{}" : found->allocation.details));
-  const std::string present = present_layout(name);
+  const std::vector<OstIndex> osts = present_osts(name);
+  const std::string present = osts.empty() ? "" : osts_text(osts);
+  const bool as_planned = follows(found->row, osts);
   if (options.json) {
     ordered_json layouts = ordered_json::array();
     for (const store::StripeLayout& layout : found->row.layouts) layouts.push_back(layout_json(layout));
@@ -213,7 +237,8 @@ Result<void> run_plan_explain(const PlanExplainOptions& options, Context& contex
                  {"oss_cost_before", details.oss_cost_before},
                  {"oss_cost_after", details.oss_cost_after},
                  {"notes", details.notes},
-                 {"now", present.empty() ? ordered_json(nullptr) : ordered_json(present)}}));
+                 {"now", present.empty() ? ordered_json(nullptr) : ordered_json(present)},
+                 {"follows", present.empty() ? ordered_json(nullptr) : ordered_json(as_planned)}}));
   }
   std::string out = fmt::format("{}\n", text::printable(name));
   if (found->by_pattern) out += fmt::format("by pattern  {}\n", text::printable(found->row.name));
@@ -229,7 +254,10 @@ Result<void> run_plan_explain(const PlanExplainOptions& options, Context& contex
                      text::printable(found->application.name), found->allocation.policy,
                      text::printable(found->allocation.planner), time_text(found->allocation.made_ns));
   out += fmt::format("state       {}\n", to_string(found->row.state));
-  if (!present.empty()) out += fmt::format("now         {}\n", present);
+  if (!present.empty()) {
+    out += fmt::format("now         {}{}\n", present,
+                       as_planned ? "" : ": not by this plan (it is older, was written over in place, or another one's)");
+  }
   for (const std::string& note : details.notes) out += fmt::format("note        {}\n", text::printable(note));
   return print(out);
 }
@@ -365,7 +393,7 @@ Result<void> run_plan_expire(const PlanExpireOptions& options, Context& context)
   IEZ_TRY(const auto opened, open_known_store(options.store, context));
   std::vector<store::Application> applications;
   if (!options.application.empty()) {
-    IEZ_TRY(applications.emplace_back(), application_of(*opened, options.application));
+    IEZ_TRY(applications.emplace_back(), application_of(*opened, options.application, Naming::whole));
   } else {
     IEZ_TRY(auto all, opened->applications(current_user()));
     for (auto& one : all) applications.push_back(std::move(one.application));

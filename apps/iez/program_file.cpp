@@ -5,12 +5,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <span>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -84,6 +86,40 @@ runs::ProgramProbe program_probe() {
     return error ? given : path.string();
   };
   return probe;
+}
+
+std::string mpi_of_python(const std::string& word) {
+  const auto path = found_program(word);
+  if (!path) return "";
+  const auto variable = [](const char* name) -> std::string {
+    const char* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nobody sets variables here
+    return value == nullptr ? "" : value;
+  };
+  std::error_code error;
+  std::vector<fs::path> prefixes{fs::path(*path).parent_path().parent_path(),
+                                 fs::canonical(*path, error).parent_path().parent_path()};
+  if (const std::string given = variable("VIRTUAL_ENV"); !given.empty()) prefixes.insert(prefixes.begin(), given);
+  if (const std::string home = variable("HOME"); !home.empty()) prefixes.push_back(fs::path(home) / ".local");
+  std::vector<fs::path> folders;
+  const std::string given = variable("PYTHONPATH");
+  for (std::string_view rest = given; !rest.empty(); rest.remove_prefix(std::min(rest.size(), rest.find(':') + 1))) {
+    folders.emplace_back(rest.substr(0, rest.find(':')));
+    if (rest.find(':') == std::string_view::npos) break;
+  }
+  for (const fs::path& prefix : prefixes) {
+    for (fs::directory_iterator entry(prefix / "lib", error), end; !error && entry != end; entry.increment(error)) {
+      if (!entry->path().filename().string().starts_with("python")) continue;
+      for (const char* const packages : {"site-packages", "dist-packages"}) folders.push_back(entry->path() / packages);
+    }
+  }
+  for (const fs::path& folder : folders) {
+    for (fs::directory_iterator entry(folder / "mpi4py", error), end; !error && entry != end; entry.increment(error)) {
+      const std::string name = entry->path().filename().string();
+      if (!name.starts_with("MPI.") || !name.ends_with(".so")) continue;
+      if (std::string flavour = mpi_of_file(entry->path().string()); !flavour.empty()) return flavour;
+    }
+  }
+  return "";
 }
 
 std::string mpi_of_program(const std::string& word) {

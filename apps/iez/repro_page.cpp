@@ -15,7 +15,8 @@ constexpr std::string_view kQuick = "This is a quick run: few rows, few seeds. L
 constexpr std::string_view kKinds =
     "Fitted: a constant was chosen so that this comes out. Predicted: simulated, and nothing was fitted to it. Computed: from an "
     "equation, or "
-    "by drawing placements. Outside: the model does not hold what it would take. Rows that miss their target stay, and say so.";
+    "by drawing placements. Bounded: likewise, and held to a bound of ours, since a published figure is none. Outside: the model "
+    "does not hold what it would take. Rows that miss their target stay, and say so.";
 
 constexpr std::string_view kStyle = R"(<style>
 :root {

@@ -118,6 +118,8 @@ ordered_json section_json(const ReproSection& section) {
   return json;
 }
 
+ordered_json tally_json(const ReproTally& tally) { return {{"held", tally.held}, {"targets", tally.targets}}; }
+
 }  // namespace
 
 std::string_view to_string(ReproKind kind) {
@@ -128,6 +130,8 @@ std::string_view to_string(ReproKind kind) {
       return "predicted";
     case ReproKind::computed:
       return "computed";
+    case ReproKind::bounded:
+      return "bounded";
     case ReproKind::outside:
       return "outside";
   }
@@ -166,7 +170,18 @@ ReproRow row_at_most(std::string what, std::string unit, std::optional<double> p
 ReproCount count(const std::vector<ReproSection>& sections) {
   ReproCount total;
   for (const ReproSection& section : sections) {
-    for (const ReproRow& row : section.rows) ++(!row.holds ? total.shown : *row.holds ? total.held : total.missed);
+    for (const ReproRow& row : section.rows) {
+      if (!row.holds) {
+        ++total.shown;
+        continue;
+      }
+      ReproTally& tally = row.kind == ReproKind::bounded  ? total.bounded
+                          : row.kind == ReproKind::fitted ? total.fitted
+                          : row.paper                     ? total.published
+                                                          : total.unpublished;
+      ++tally.targets;
+      tally.held += *row.holds ? 1U : 0U;
+    }
   }
   return total;
 }
@@ -191,8 +206,16 @@ ReproCells cells_of(const ReproRow& row) {
 }
 
 std::string summary(const ReproCount& count) {
-  return fmt::format("{} of {} hold, {} do not; {} without a target", count.held, counted(count.held + count.missed, "target"),
-                     count.missed, counted(count.shown, "row"));
+  std::string out = fmt::format("{} of {} hold", count.published.held, counted(count.published.targets, "published figure"));
+  std::string apart;
+  const auto add = [&apart](const ReproTally& tally, std::string_view what) {
+    if (tally.targets > 0)
+      apart += fmt::format("{}{} of {} {}", apart.empty() ? "; apart: " : ", ", tally.held, tally.targets, what);
+  };
+  add(count.fitted, "fitted");
+  add(count.unpublished, "unpublished");
+  add(count.bounded, "by our own bound");
+  return out + apart + fmt::format("; {} without a target", counted(count.shown, "row"));
 }
 
 std::string repro_text(const std::vector<ReproSection>& sections, bool header, const Terminal& terminal) {
@@ -208,8 +231,10 @@ std::string repro_text(const std::vector<ReproSection>& sections, bool header, c
 std::string repro_json(const std::vector<ReproSection>& sections, bool quick) {
   const ReproCount total = count(sections);
   ordered_json json{{"quick", quick},
-                    {"held", total.held},
-                    {"missed", total.missed},
+                    {"published", tally_json(total.published)},
+                    {"fitted", tally_json(total.fitted)},
+                    {"unpublished", tally_json(total.unpublished)},
+                    {"bounded", tally_json(total.bounded)},
                     {"without_target", total.shown},
                     {"sections", ordered_json::array()}};
   for (const ReproSection& section : sections) json["sections"].push_back(section_json(section));

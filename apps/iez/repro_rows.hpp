@@ -17,6 +17,7 @@ enum class ReproKind {
   fitted,     // a constant was chosen so that this comes out
   predicted,  // simulated, and nothing was fitted to it
   computed,   // from an equation, or by drawing placements
+  bounded,    // likewise, and held to a bound of ours
   outside,    // the model does not hold what it would take
 };
 std::string_view to_string(ReproKind kind);
@@ -68,10 +69,17 @@ struct ReproSection {
   std::vector<SvgChart> charts;
 };
 
-struct ReproCount {
+// Targets say something of us where a figure was published and nothing was chosen so that it comes out: the others count apart.
+struct ReproTally {
   std::size_t held = 0;
-  std::size_t missed = 0;
-  std::size_t shown = 0;  // without a target
+  std::size_t targets = 0;
+};
+struct ReproCount {
+  ReproTally published;  // predicted or computed, beside a published figure
+  ReproTally fitted;
+  ReproTally unpublished;  // no figure was published
+  ReproTally bounded;      // by a bound of ours
+  std::size_t shown = 0;   // without a target
 };
 ReproCount count(const std::vector<ReproSection>& sections);
 
@@ -85,7 +93,7 @@ struct ReproCells {
 };
 ReproCells cells_of(const ReproRow& row);
 
-// "12 of 14 targets hold, 2 do not; 3 rows have none"
+// "12 of 14 published figures hold; apart: 5 of 5 fitted, 1 of 2 unpublished, 4 of 4 by our own bound; 3 rows without a target"
 std::string summary(const ReproCount& count);
 
 std::string repro_text(const std::vector<ReproSection>& sections, bool header, const Terminal& terminal);

@@ -51,10 +51,18 @@ TEST(ReproRows, CellsShowUnitsSignsAndWhatIsMissing) {
 
 TEST(ReproRows, CountsByTarget) {
   const ReproCount total = count(example());
-  EXPECT_EQ(total.held, 1U);
-  EXPECT_EQ(total.missed, 1U);
+  EXPECT_EQ(total.published.targets, 1U);
+  EXPECT_EQ(total.fitted.targets, 1U);
   EXPECT_EQ(total.shown, 1U);
-  EXPECT_EQ(summary(total), "1 of 2 targets hold, 1 do not; 1 row without a target");
+  EXPECT_EQ(summary(total), "1 of 1 published figure hold; apart: 0 of 1 fitted; 1 row without a target");
+  auto more = example();
+  more[0].rows.push_back(row_at_least("own", "", std::nullopt, 2, 1));
+  more[0].rows.push_back(
+      {.what = "bound", .paper = 1.0, .ours = 1.0, .target = "the optimum", .holds = true, .kind = ReproKind::bounded});
+  more[0].rows.push_back(row_within("near", "", 100, 90, 0.06, ReproKind::computed));
+  EXPECT_EQ(
+      summary(count(more)),
+      "1 of 2 published figures hold; apart: 0 of 1 fitted, 1 of 1 unpublished, 1 of 1 by our own bound; 1 row without a target");
 }
 
 TEST(ReproRows, TextHasARowEachAndTheNotesOfThoseThatMiss) {
@@ -77,7 +85,9 @@ TEST(ReproRows, EqualNotesAreTextOnce) {
 TEST(ReproRows, JsonHasNullsWhereNothingIs) {
   const auto json = nlohmann::json::parse(repro_json(example(), true));
   EXPECT_EQ(json["quick"], true);
-  EXPECT_EQ(json["missed"], 1);
+  EXPECT_EQ(json["published"]["held"], 1);
+  EXPECT_EQ(json["fitted"]["held"], 0);
+  EXPECT_EQ(json["fitted"]["targets"], 1);
   const auto& rows = json["sections"][0]["rows"];
   EXPECT_EQ(rows.size(), 3U);
   EXPECT_DOUBLE_EQ(rows[1]["difference"], 0.07);

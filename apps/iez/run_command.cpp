@@ -13,15 +13,19 @@
 
 #include <fmt/format.h>
 
+#include "api/http_client.hpp"
 #include "base/text.hpp"
 #include "config/settings.hpp"
 #include "json.hpp"
+#include "plan/plan_reader.hpp"
 #include "preload_library.hpp"
 #include "program_file.hpp"
 #include "runs/identity.hpp"
+#include "runs/live_file.hpp"
 #include "runs/planner.hpp"
 #include "runs/rank_count.hpp"
 #include "runs/run_life.hpp"
+#include "store/store.hpp"
 #include "store_command.hpp"
 #include "table.hpp"
 
@@ -47,7 +51,14 @@ std::string mpi_flavour(const std::vector<std::string>& command, const runs::Com
   if (std::string flavour = mpi_of_program(command[identity.program]); !flavour.empty()) return flavour;
   if (identity.launcher.empty()) return "";
   const std::string resolved = probe.canonical(command[identity.launcher_at]);
-  return std::string(runs::mpi_of_launcher(fs::path(resolved).filename().string()));
+  if (const auto flavour = runs::mpi_of_launcher(fs::path(resolved).filename().string()); !flavour.empty())
+    return std::string(flavour);
+  // srun starts any MPI. Of a script in Python, mpi4py tells which it is.
+  for (std::size_t i = identity.launcher_at + 1; i <= identity.program; ++i) {
+    if (!fs::path(command[i]).filename().string().starts_with("python")) continue;
+    if (std::string flavour = mpi_of_python(command[i]); !flavour.empty()) return flavour;
+  }
+  return "";
 }
 
 std::vector<std::string> libraries_for(const std::vector<std::string>& command, const runs::CommandIdentity& identity,
@@ -82,6 +93,7 @@ ordered_json to_json(const runs::RunReport& report, const std::string& applicati
           {"refused", report.refused},
           {"respected", report.respected},
           {"accuracy", or_null(report.accuracy)},
+          {"ost_cost", or_null(report.ost_cost)},
           {"gain", text_or_null(report.gain)},
           {"write_ratio", or_null(report.write_ratio)},
           {"read_ratio", or_null(report.read_ratio)},
@@ -102,6 +114,7 @@ std::string told_files(const runs::RunReport& report) {
   if (report.respected > 0) out += fmt::format("; {} in directories with a layout of their own", report.respected);
   if (report.refused > 0) out += fmt::format("; {} refused", report.refused);
   if (report.accuracy) out += fmt::format("; sizes predicted to {:.1f} %", *report.accuracy);
+  if (report.ost_cost) out += fmt::format("; OSTCost {:.3f}", *report.ost_cost);
   return out;
 }
 
@@ -150,9 +163,57 @@ Result<void> show(const runs::RunReport& report, const runs::Variables& variable
   return print(out);
 }
 
+std::unexpected<Error> wrong(std::string_view option, const std::string& given, std::string_view why) {
+  return fail(Errc::invalid_argument, fmt::format("{} {}: {}", option, text::printable(given), why));
+}
+
+// The folder, or the first one above it that is there, in which it would be made.
+bool can_be_written(const std::string& folder) {
+  std::error_code error;
+  fs::path path = fs::absolute(folder, error).lexically_normal();
+  while (path.has_relative_path() && !fs::exists(path, error)) path = path.parent_path();
+  return fs::is_directory(path, error) && ::access(path.c_str(), W_OK | X_OK) == 0;
+}
+
+// What makes no sense is told before the command runs for hours. Settings are another matter: they are not typed each time, and a
+// run goes on without them.
+Result<void> check(const RunCommandOptions& options) {
+  std::error_code error;
+  if (!options.plan.empty()) {
+    if (const auto plan = plan::PlanReader::open(options.plan); !plan) return wrong("--plan", options.plan, plan.error().message);
+  }
+  if (!options.coordinator.empty() && options.coordinator != "none") {
+    IEZ_TRY([[maybe_unused]] const auto client, api::HttpClient::make({.what = "--coordinator", .url = options.coordinator}));
+  }
+  if (!options.store.empty()) {
+    if (const auto url = store::parse_store_url(options.store); !url) return wrong("--store", options.store, url.error().message);
+  }
+  for (const std::string& root : options.roots) {
+    if (!fs::exists(root, error)) return wrong("--root", root, "no such directory or file");
+  }
+  for (const std::string& under : options.under) {
+    if (under.empty() || (fs::exists(under, error) && !fs::is_directory(under, error))) {
+      return wrong("--under", under, "expected a directory");
+    }
+  }
+  if (!options.trace_folder.empty() && !can_be_written(options.trace_folder)) {
+    return wrong("--trace-dir", options.trace_folder, "expected a directory that you may write to");
+  }
+  if (!options.keep_trace.empty()) {
+    const fs::path parent = fs::absolute(options.keep_trace, error).parent_path();
+    if (fs::is_directory(options.keep_trace, error))
+      return wrong("--keep-trace", options.keep_trace, "a directory; expected a file");
+    if (!fs::is_directory(parent, error) || !can_be_written(parent.string())) {
+      return wrong("--keep-trace", options.keep_trace, "its directory is not there, or you may not write to it");
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<void> run_run(const RunCommandOptions& options, Context& context) {
+  IEZ_CHECK(check(options));
   const config::SettingsSources sources = config::default_sources();
   runs::RunOptions run;
   std::vector<std::string> problems;
@@ -207,7 +268,8 @@ Result<void> run_run(const RunCommandOptions& options, Context& context) {
   runs::RunLife life(std::move(run), context.clock);
   life.prepare();
   if (options.dry_run) return show(life.report(), life.variables(), identity, application, options);
-  const auto ending = runs::run_command(options.command, life.variables());
+  const auto ending =
+      runs::run_command(options.command, life.variables(), {.every = runs::kHeartbeat, .done = [&] { life.beat(); }});
   if (!ending) {
     fmt::print(stderr, "iez run: {}\n", text::printable(ending.error().message));
     life.not_started();

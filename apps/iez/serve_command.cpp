@@ -20,6 +20,7 @@
 #include "coordinator/http_server.hpp"
 #include "coordinator/pulling.hpp"
 #include "coordinator/service.hpp"
+#include "input/byte_stream.hpp"
 #include "json.hpp"
 #include "lustre/cluster_reader.hpp"
 #include "service_life.hpp"
@@ -303,6 +304,11 @@ Result<void> run_token(const TokenOptions& options, Context& /*context*/) {
   if (path.empty()) {
     return fail(Errc::invalid_argument, "which file? give --tokens FILE, or set serve.tokens_file");
   }
+  input::UniqueFd output;
+  if (!options.output.empty()) {
+    output = input::UniqueFd(::open(options.output.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    if (!output) return fail_errno(errno, options.output);
+  }
   const std::string token = http::make_token();
   std::string line = http::digest_of(token) + ' ' + options.user;
   if (options.admin) line += " admin";
@@ -325,7 +331,11 @@ Result<void> run_token(const TokenOptions& options, Context& /*context*/) {
   if (open_to_others)
     return fail(Errc::permission, fmt::format("{}: others may read it; tokens are private: chmod 600 {}", path, path));
   if (!written) return fail_errno(code, path);
-  return print(token + '\n');
+  const std::string text = token + '\n';
+  if (!output) return print(text);
+  if (::write(output.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
+    return fail_errno(errno, options.output);
+  return {};
 }
 
 }  // namespace iez::cli

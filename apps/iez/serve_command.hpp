@@ -37,6 +37,7 @@ struct ServeOptions {
 struct TokenOptions {
   std::string user;
   std::string tokens;
+  std::string output;  // a new file for the token; empty: stdout
   bool admin = false;
   std::vector<std::string> below;
 };

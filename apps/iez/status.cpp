@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -9,14 +10,17 @@
 #include "base/text.hpp"
 #include "file_system.hpp"
 #include "json.hpp"
+#include "live_screen.hpp"
 #include "lustre/cluster_reader.hpp"
 #include "table.hpp"
+#include "wrap.hpp"
 
 namespace iez::cli {
 
 namespace {
 
-constexpr unsigned kBarWidth = 20;
+enum class StatusSort : std::uint8_t { index, use };  // of OSTs
+
 constexpr double kWarm = 0.75;  // coloured from here on
 constexpr double kHot = 0.90;
 // Between two looks at /proc/stat, when there is no earlier picture to compare with.
@@ -113,12 +117,12 @@ std::string summary(const lustre::ClusterView& view) {
 
 Table server_table(const model::Cluster& cluster, const Terminal& terminal) {
   Table table({{"SERVER"},
-               {"OSTS", Align::right},
-               {"SIZE", Align::right},
-               {"USED", Align::right},
-               {"AVAILABLE", Align::right},
+               {"OSTS", Align::right, 2},
+               {"SIZE", Align::right, 3},
+               {"USED", Align::right, 5},
+               {"AVAILABLE", Align::right, 1},
                {"USE", Align::right},
-               {""},
+               {"", Align::left, 4},
                {"CPU", Align::right},
                {"MEMORY", Align::right},
                {"LOAD", Align::right}});
@@ -135,7 +139,7 @@ Table server_table(const model::Cluster& cluster, const Terminal& terminal) {
                {to_string(usage.used)},
                {to_string(usage.available)},
                {percent(use), heat(use)},
-               {bar(use, kBarWidth, terminal), heat(use)},
+               {bar(use, bar_width(terminal), terminal), heat(use)},
                share_cell(oss.cpu),
                share_cell(oss.memory),
                {oss.load_1min ? fmt::format("{:.2f}{}", *oss.load_1min, oss.cores ? fmt::format("/{}", *oss.cores) : "") : "-"}});
@@ -143,16 +147,18 @@ Table server_table(const model::Cluster& cluster, const Terminal& terminal) {
   return table;
 }
 
-Table ost_table(const model::Cluster& cluster, const Terminal& terminal) {
+Table ost_table(const model::Cluster& cluster, StatusSort sort, const Terminal& terminal) {
   Table table({{"OST"},
-               {"SERVER"},
-               {"SIZE", Align::right},
-               {"USED", Align::right},
+               {"SERVER", Align::left, 1},
+               {"SIZE", Align::right, 3},
+               {"USED", Align::right, 4},
                {"AVAILABLE", Align::right},
                {"USE", Align::right},
-               {""},
+               {"", Align::left, 2},
                {"STATE"}});
-  for (const model::Ost& ost : cluster.osts) {
+  std::vector<model::Ost> osts = cluster.osts;
+  if (sort == StatusSort::use) std::ranges::stable_sort(osts, std::greater{}, model::utilisation);
+  for (const model::Ost& ost : osts) {
     const double use = model::utilisation(ost);
     const auto states = state_names(ost);
     table.add({{ost.name},
@@ -161,19 +167,20 @@ Table ost_table(const model::Cluster& cluster, const Terminal& terminal) {
                {to_string(model::used(ost))},
                {to_string(ost.available)},
                {percent(use), heat(use)},
-               {bar(use, kBarWidth, terminal), heat(use)},
+               {bar(use, bar_width(terminal), terminal), heat(use)},
                {fmt::format("{}", fmt::join(states, ",")), states.front() == "active" ? Colour::none : Colour::yellow}});
   }
   return table;
 }
 
-std::string to_text(const lustre::ClusterReading& reading, const StatusOptions& options, const Terminal& terminal) {
+std::string to_text(const lustre::ClusterReading& reading, const StatusOptions& options, StatusSort sort,
+                    const Terminal& terminal) {
   std::string out;
   for (const auto& view : reading.file_systems) {
     if (!out.empty()) out += '\n';
-    if (!options.no_header) out += summary(view) + '\n';
+    if (!options.no_header) out += fitted(summary(view), 2, terminal.columns) + '\n';
     out += server_table(view.cluster, terminal).render(terminal, !options.no_header) + '\n';
-    out += ost_table(view.cluster, terminal).render(terminal, !options.no_header);
+    out += ost_table(view.cluster, sort, terminal).render(terminal, !options.no_header);
   }
   return out;
 }
@@ -200,18 +207,27 @@ Result<void> run_status(const StatusOptions& options, Context& context) {
     for (const auto& source : sources) earlier.push_back(lustre::read_host(*source, ignored));
     context.clock.sleep(kCpuWindow);
   }
+  LiveScreen screen(options.watch, options.json, context);
+  StatusSort sort = StatusSort::index;
   for (unsigned long long shown = 1;; ++shown) {
     input::ParseReport report;
     IEZ_TRY(auto reading, lustre::read_clusters(sources, earlier, report));
     IEZ_CHECK(keep_file_system(reading, options.source.file_system));
     if (shown == 1) warn_of_hosts(reading.hosts, context);
-    if (options.watch.watch && !options.json) IEZ_CHECK(clear_screen(context.terminal));
-    IEZ_CHECK(print(options.json ? to_json(reading, report, picture_time(options.watch, context))
-                                 : to_text(reading, options, context.terminal)));
+    const auto show = [&]() -> Result<void> {
+      IEZ_CHECK(screen.begin("status", sort == StatusSort::use ? "s: OSTs by use" : "s: OSTs by number"));
+      return print(options.json ? to_json(reading, report, picture_time(options.watch, context))
+                                : to_text(reading, options, sort, context.terminal));
+    };
+    IEZ_CHECK(show());
     report_problems(report, context);
     if (!options.watch.watch || shown == options.watch.count) return {};
+    IEZ_TRY(const bool more, screen.wait(options.watch.interval, [&] {
+      sort = sort == StatusSort::use ? StatusSort::index : StatusSort::use;
+      return show();
+    }));
+    if (!more) return {};
     earlier = std::move(reading.hosts);
-    context.clock.sleep(options.watch.interval);
   }
 }
 

@@ -54,18 +54,6 @@ Result<std::unique_ptr<store::Store>> open_store(const StoreOptions& options, Co
   return opened;
 }
 
-Result<store::Application> application_named(store::Store& store, const std::string& owner, const std::string& name) {
-  IEZ_TRY(auto found, store.find_application(owner, name));
-  if (found) return *std::move(found);
-  IEZ_TRY(const auto all, store.applications(owner));
-  std::vector<std::string_view> names;
-  names.reserve(all.size());
-  for (const auto& one : all) names.push_back(one.application.name);
-  std::string message = fmt::format("there is no application '{}' of {}", text::printable(name), text::printable(owner));
-  if (const auto near = text::nearest(name, names)) message += fmt::format("; is '{}' meant?", text::printable(*near));
-  return fail(Errc::not_found, std::move(message));
-}
-
 // 0: not known.
 ordered_json count_or_null(std::uint32_t count) { return count == 0 ? ordered_json(nullptr) : ordered_json(count); }
 
@@ -261,6 +249,28 @@ Result<std::string> store_url(const std::string& flag) {
   return store::default_store_url(folder);
 }
 
+Result<store::Application> application_named(store::Store& store, const std::string& owner, const std::string& name,
+                                             Naming naming) {
+  IEZ_TRY(auto found, store.find_application(owner, name));
+  if (found) return *std::move(found);
+  IEZ_TRY(const auto all, store.applications(owner));
+  std::vector<std::string_view> names;
+  std::vector<store::Application> begin_so;
+  names.reserve(all.size());
+  for (const auto& one : all) {
+    names.push_back(one.application.name);
+    if (one.application.name.starts_with(name)) begin_so.push_back(one.application);
+  }
+  if (naming == Naming::or_its_start && begin_so.size() == 1) return begin_so.front();
+  std::string message = fmt::format("there is no application '{}' of {}", text::printable(name), text::printable(owner));
+  if (naming == Naming::or_its_start && begin_so.size() > 1) {
+    message += fmt::format("; {} begin so, '{}' is one", begin_so.size(), text::printable(begin_so.front().name));
+  } else if (const auto near = text::nearest(name, names)) {
+    message += fmt::format("; is '{}' meant?", text::printable(*near));
+  }
+  return fail(Errc::not_found, std::move(message));
+}
+
 std::string current_user() {
   std::array<char, 4096> buffer{};
   passwd entry{};
@@ -441,7 +451,7 @@ ordered_json slow_json(const std::vector<SlowOst>& slow) {
 Result<void> run_app_show(const AppShowOptions& options, Context& context) {
   IEZ_TRY(const auto store, open_store(options.common, context));
   IEZ_TRY(const store::Application app,
-          application_named(*store, options.owner.empty() ? current_user() : options.owner, options.name));
+          application_named(*store, options.owner.empty() ? current_user() : options.owner, options.name, Naming::or_its_start));
   IEZ_TRY(const auto compared, store->runs(app.id, options.limit == 0 ? 0 : std::max(options.limit, runs::kLookedAt)));
   const auto listed = std::span(compared).first(options.limit == 0 ? compared.size() : std::min(options.limit, compared.size()));
   IEZ_TRY(const auto prediction, store->latest_prediction(app.id));
@@ -525,7 +535,7 @@ Result<void> run_app_show(const AppShowOptions& options, Context& context) {
 
 Result<void> run_app_forget(const AppForgetOptions& options, Context& context) {
   IEZ_TRY(const auto store, open_store(options.common, context));
-  IEZ_TRY(const store::Application app, application_named(*store, current_user(), options.name));
+  IEZ_TRY(const store::Application app, application_named(*store, current_user(), options.name, Naming::whole));
   IEZ_TRY(const store::Forgotten gone, store->forget(app.id));
   if (options.common.json) {
     return print(to_line({{"name", app.name},

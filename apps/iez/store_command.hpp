@@ -5,6 +5,7 @@
 #include <string>
 
 #include "command.hpp"
+#include "store/store.hpp"
 
 namespace iez::cli {
 
@@ -57,6 +58,11 @@ struct AppForgetOptions {
 
 // The URL that is meant: the flag, the settings, the default.
 [[nodiscard]] Result<std::string> store_url(const std::string& flag);
+
+// The application of this name, or the only one whose name begins so. Errc::not_found names what is perhaps meant.
+enum class Naming { whole, or_its_start };
+[[nodiscard]] Result<store::Application> application_named(store::Store& store, const std::string& owner, const std::string& name,
+                                                           Naming naming);
 
 // The name of whoever runs this: what the applications of a database belong to.
 std::string current_user();

@@ -34,6 +34,18 @@ std::string_view code(Colour colour) {
   return "";
 }
 
+// What does not fit ends with a '~'.
+std::string cut(std::string text, std::size_t width) {
+  if (width_of(text) <= width) return text;
+  std::size_t end = 0;
+  for (std::size_t characters = 0; characters < width; ++characters) {
+    ++end;
+    while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80) ++end;
+    if (characters + 2 == width) break;
+  }
+  return width < 2 ? "~" : text.substr(0, end) + "~";
+}
+
 std::string coloured(const Cell& cell, const Terminal& terminal) {
   if (!terminal.colour || cell.colour == Colour::none) return cell.text;
   return fmt::format("{}{}\x1b[0m", code(cell.colour), cell.text);
@@ -54,11 +66,15 @@ std::string Table::render(const Terminal& terminal, bool header) const {
     for (const auto& row : rows_) width = std::max(width, width_of(row[i].text));
     widths.push_back(width);
   }
+  std::vector<bool> shown(columns_.size(), true);
+  fit(widths, shown, terminal.columns);
   std::string out;
   const auto line = [&](const auto& cell_of) {
     std::string text;
     for (std::size_t i = 0; i < columns_.size(); ++i) {
-      const Cell cell = cell_of(i);
+      if (!shown[i]) continue;
+      Cell cell = cell_of(i);
+      cell.text = cut(std::move(cell.text), widths[i]);
       const std::string padding(widths[i] - width_of(cell.text), ' ');
       if (i > 0) text += "  ";
       if (columns_[i].align == Align::right) text += padding;
@@ -71,6 +87,39 @@ std::string Table::render(const Terminal& terminal, bool header) const {
   if (header) line([&](std::size_t i) { return Cell{.text = std::string(columns_[i].title), .colour = Colour::bold}; });
   for (const auto& row : rows_) line([&](std::size_t i) { return row[i]; });
   return out;
+}
+
+// Columns leave, and texts become narrower, until a line has no more than so many characters, or no more can be done.
+void Table::fit(std::vector<std::size_t>& widths, std::vector<bool>& shown, std::size_t most) const {
+  constexpr std::size_t kGap = 2;
+  constexpr std::size_t kNarrowest = 8;
+  const auto total = [&] {
+    std::size_t sum = 0;
+    for (std::size_t i = 0; i < widths.size(); ++i) sum += shown[i] ? widths[i] + (i > 0 ? kGap : 0) : 0;
+    return sum;
+  };
+  while (most > 0 && total() > most) {
+    std::size_t leaving = 0;
+    for (std::size_t i = 1; i < columns_.size(); ++i) {
+      if (shown[i] && columns_[i].leaves > 0 && (columns_[leaving].leaves < columns_[i].leaves || !shown[leaving])) leaving = i;
+    }
+    if (shown[leaving] && columns_[leaving].leaves > 0) {
+      shown[leaving] = false;
+      continue;
+    }
+    std::size_t widest = columns_.size();
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      if (!shown[i] || columns_[i].align != Align::left || widths[i] <= kNarrowest) continue;
+      if (widest == columns_.size() || widths[i] > widths[widest]) widest = i;
+    }
+    if (widest == columns_.size()) return;
+    --widths[widest];
+  }
+}
+
+unsigned bar_width(const Terminal& terminal) {
+  constexpr unsigned kWide = 110;
+  return terminal.columns == 0 || terminal.columns >= kWide ? 20 : 8;
 }
 
 std::string bar(double share, unsigned width, const Terminal& terminal) {

@@ -22,6 +22,17 @@ TEST(Table, TextFromOutsideIsHarmless) {
   EXPECT_EQ(table.render({}, false), "\\x1b[2Jevil\\x0a\n");
 }
 
+TEST(Table, FitsTheTerminal) {
+  Table table({{"NAME"}, {"A", Align::right, 1}, {"B", Align::right, 2}, {"C", Align::right}});
+  table.add({{"gr\xc3\xbcner name"}, {"1111"}, {"2222"}, {"3"}});
+  EXPECT_EQ(table.render({}, false), "gr\xc3\xbcner name  1111  2222  3\n");
+  EXPECT_EQ(table.render({.columns = 26}, false), "gr\xc3\xbcner name  1111  2222  3\n");
+  EXPECT_EQ(table.render({.columns = 25}, false), "gr\xc3\xbcner name  1111  3\n");
+  EXPECT_EQ(table.render({.columns = 19}, false), "gr\xc3\xbcner name  3\n");
+  EXPECT_EQ(table.render({.columns = 12}, false), "gr\xc3\xbcner n~  3\n");
+  EXPECT_EQ(table.render({.columns = 3}, false), "gr\xc3\xbcner ~  3\n") << "that is all that can be done";
+}
+
 TEST(Table, ColoursOnlyOnATerminal) {
   Table table({{"USE"}});
   table.add({{.text = "99 %", .colour = Colour::red}});

@@ -14,14 +14,18 @@
 #include "job_view.hpp"
 #include "job_watch.hpp"
 #include "json.hpp"
+#include "live_screen.hpp"
 #include "lustre/job_reader.hpp"
 #include "table.hpp"
+#include "wrap.hpp"
 
 namespace iez::cli {
 
 namespace {
 
 constexpr std::size_t kShownByDefault = 20;
+
+std::string_view to_string(TopSort sort) { return std::ranges::find(kTopSorts, sort, &TopSortName::second)->first; }
 
 Result<std::uint32_t> user_number(const std::string& user) {
   if (const auto number = text::parse_u64(user); number && *number <= std::numeric_limits<std::uint32_t>::max()) {
@@ -163,14 +167,15 @@ std::string to_text(const JobPicture& picture, const TopOptions& options, std::s
   const bool per_job = options.per == TopPer::job;
   Table table({{"JOB"},
                {"USER"},
-               {per_job ? "TARGETS" : (options.per == TopPer::ost ? "TARGET" : "SERVER"), per_job ? Align::right : Align::left},
-               {"READ", Align::right},
-               {"WRITTEN", Align::right},
+               {per_job ? "TARGETS" : (options.per == TopPer::ost ? "TARGET" : "SERVER"), per_job ? Align::right : Align::left,
+                per_job ? 4U : 0U},
+               {"READ", Align::right, 3},
+               {"WRITTEN", Align::right, 2},
                {"READ/S", Align::right},
                {"WRITE/S", Align::right},
-               {"OPS", Align::right},
+               {"OPS", Align::right, 6},
                {"OPS/S", Align::right},
-               {"BYTES/CALL", Align::right}});
+               {"BYTES/CALL", Align::right, 5}});
   UserNames names(live);
   for (std::size_t i = 0; i < shown; ++i) {
     const JobRow& row = picture.rows[i];
@@ -180,14 +185,21 @@ std::string to_text(const JobPicture& picture, const TopOptions& options, std::s
     for (const JobPart& part : row.parts) table.add(cells(id, user, part.name, part.traffic, part.rates));
   }
   std::string out;
-  if (!options.no_header) out = fmt::format("{}{}\n", count_text(picture, shown), basis_text(picture, live));
+  if (!options.no_header) {
+    out = fitted(fmt::format("{}{}\n", count_text(picture, shown), basis_text(picture, live)), 2, terminal.columns);
+  }
   return out + table.render(terminal, !options.no_header);
 }
 
 class Top {
  public:
   Top(const TopOptions& options, Context& context, Sources sources, JobFilter filter)
-      : options_(options), context_(context), sources_(std::move(sources)), filter_(std::move(filter)) {}
+      : options_(options),
+        context_(context),
+        sources_(std::move(sources)),
+        filter_(std::move(filter)),
+        sort_(options.sort),
+        screen_(options.watch, options.json, context) {}
 
   Result<void> run() {
     format_ = job_id_format(sources_);
@@ -195,22 +207,37 @@ class Top {
                                 .since = options_.since,
                                 .interval = options_.interval,
                                 .watch = options_.watch};
-    return watch_jobs(watch, sources_, context_.clock,
-                      [this](const auto* before, const auto& after, const auto& report) { return show(before, after, report); });
+    return watch_jobs(
+        watch, sources_, context_.clock,
+        [this](const auto* before, const auto& after, const auto& report) { return show(before, after, report); },
+        [this](Duration pause) { return screen_.wait(pause, [this] { return sort_otherwise(); }); });
   }
 
  private:
   Result<void> show(const lustre::JobSample* before, const lustre::JobSample& after, const input::ParseReport& report) {
-    JobPicture picture = make_picture(before, after, format_, filter_, options_.per);
-    sort_rows(picture.rows, options_.sort, options_.reverse);
-    const std::size_t shown = rows_shown(picture.rows);
-    if (options_.watch.watch && !options_.json) IEZ_CHECK(clear_screen(context_.terminal));
-    IEZ_CHECK(print(options_.json
-                        ? to_json(picture, options_, shown, report, after.dropped(), picture_time(options_.watch, context_))
-                        : to_text(picture, options_, shown, live(sources_), context_.terminal)));
+    picture_ = make_picture(before, after, format_, filter_, options_.per);
+    dropped_ = after.dropped();
+    IEZ_CHECK(show_sorted(report));
     report_problems(report, context_);
-    warn(picture, after);
+    warn(picture_, after);
     return {};
+  }
+
+  Result<void> show_sorted(const input::ParseReport& report) {
+    const TopSort sort = sort_.value_or(picture_.basis == RateBasis::interval ? TopSort::rate : TopSort::bytes);
+    sort_rows(picture_.rows, sort, options_.reverse);
+    const std::size_t shown = rows_shown(picture_.rows);
+    IEZ_CHECK(screen_.begin("top", fmt::format("s: by {}", to_string(sort))));
+    return print(options_.json ? to_json(picture_, options_, shown, report, dropped_, picture_time(options_.watch, context_))
+                               : to_text(picture_, options_, shown, live(sources_), context_.terminal));
+  }
+
+  // The picture that is on the screen, by the next column.
+  Result<void> sort_otherwise() {
+    const TopSort now = sort_.value_or(picture_.basis == RateBasis::interval ? TopSort::rate : TopSort::bytes);
+    const auto* const at = std::ranges::find(kTopSorts, now, &TopSortName::second);
+    sort_ = (at + 1 == kTopSorts.end() ? kTopSorts.begin() : at + 1)->second;
+    return show_sorted({});
   }
 
   void warn(const JobPicture& picture, const lustre::JobSample& after) {
@@ -238,7 +265,7 @@ class Top {
     if (options_.limit) return *options_.limit == 0 ? rows.size() : std::min(rows.size(), *options_.limit);
     if (options_.json) return rows.size();
     if (!options_.watch.watch || !context_.terminal.interactive) return std::min(rows.size(), kShownByDefault);
-    constexpr std::size_t kOtherLines = 3;  // two of headers, and the cursor's
+    constexpr std::size_t kOtherLines = 4;  // three of headers, and the cursor's
     std::size_t lines = kOtherLines;
     std::size_t shown = 0;
     while (shown < rows.size()) {
@@ -254,6 +281,10 @@ class Top {
   Sources sources_;
   JobFilter filter_;
   lustre::JobIdFormat format_;
+  JobPicture picture_;  // on the screen
+  std::uint64_t dropped_ = 0;
+  std::optional<TopSort> sort_;
+  LiveScreen screen_;
 };
 
 }  // namespace

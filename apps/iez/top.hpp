@@ -1,8 +1,11 @@
 // `iez top`: which job does how much, from job_stats.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "command.hpp"
@@ -10,6 +13,14 @@
 namespace iez::cli {
 
 enum class TopSort { bytes, rate, read, write, operations, size, job };
+using TopSortName = std::pair<std::string_view, TopSort>;
+inline constexpr std::array<TopSortName, 7> kTopSorts{{{"bytes", TopSort::bytes},
+                                                       {"rate", TopSort::rate},
+                                                       {"read", TopSort::read},
+                                                       {"write", TopSort::write},
+                                                       {"ops", TopSort::operations},
+                                                       {"size", TopSort::size},
+                                                       {"job", TopSort::job}}};
 enum class TopPer { job, ost, server };
 
 struct TopOptions {
@@ -17,7 +28,7 @@ struct TopOptions {
   std::vector<std::string> since;    // an earlier capture of the same roots
   std::optional<Duration> interval;  // between two samples; 0: one sample only
   WatchOptions watch;
-  TopSort sort = TopSort::bytes;
+  std::optional<TopSort> sort;  // none: by rate where rates are over an interval, else by bytes
   bool reverse = false;
   TopPer per = TopPer::job;
   std::string user;                  // name or number

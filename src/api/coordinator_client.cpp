@@ -45,6 +45,7 @@ Result<std::unique_ptr<CoordinatorClient>> CoordinatorClient::make(const Options
                                            .url = options.url,
                                            .token = options.token,
                                            .ca_file = options.ca_file,
+                                           .ca_setting = "coordinator.ca_file",
                                            .connect_timeout = options.connect_timeout,
                                            .timeout = options.timeout}));
   return std::unique_ptr<CoordinatorClient>(new CoordinatorClient(std::move(state)));

@@ -44,6 +44,34 @@ std::uint64_t retry_after(const httplib::Response& response) {
   return std::clamp<std::uint64_t>(seconds.value_or(1), 1, 3600);
 }
 
+// What happened, and what to do.
+std::string why_no_answer(httplib::Error error, const ClientOptions& options) {
+  const std::string ca = options.ca_setting.empty() ? "its authority" : options.ca_setting;
+  switch (error) {
+    case httplib::Error::Connection:
+      return "nobody listens there: does it run, and are host and port right?";
+    case httplib::Error::ConnectionTimeout:
+      return "no connection in time";
+    case httplib::Error::Read:
+    case httplib::Error::Write:
+      return "the connection broke, or nothing came in time";
+    case httplib::Error::Canceled:
+      return "given up";
+    case httplib::Error::SSLConnection:
+      return "no TLS there: is it http://?";
+    case httplib::Error::SSLLoadingCerts:
+      return options.ca_file.empty()
+                 ? "this system has no certificates of authorities: set " + ca
+                 : fmt::format("{}: no certificates can be read from {}", ca, text::printable(options.ca_file));
+    case httplib::Error::SSLServerVerification:
+      return options.ca_file.empty()
+                 ? fmt::format("its certificate is not trusted: set {}", ca)
+                 : fmt::format("its certificate is not trusted by {} ({})", text::printable(options.ca_file), ca);
+    default:
+      return fmt::format("{}", httplib::to_string(error));
+  }
+}
+
 }  // namespace
 
 struct HttpClient::State {
@@ -109,7 +137,7 @@ Result<HttpClient::Answer> HttpClient::ask(const std::string& method, const std:
   auto result = state_->client.send(request);
   if (large) return fail(Errc::limit, fmt::format("{}: an answer of more than {} bytes", options.url, options.body_limit));
   if (late) return fail(Errc::io, fmt::format("{}: the answer did not come in time", options.url));
-  if (!result) return fail(Errc::io, fmt::format("{}: no answer ({})", options.url, httplib::to_string(result.error())));
+  if (!result) return fail(Errc::io, fmt::format("{}: no answer: {}", options.url, why_no_answer(result.error(), options)));
   return Answer{.status = result->status, .body = std::move(body), .retry_after_s = retry_after(*result)};
 }
 

@@ -20,6 +20,7 @@ struct ClientOptions {
   std::string url;               // "http://host:port" or "https://host:port"
   std::string token;             // empty: none is sent
   std::string ca_file;           // of the certificate; empty: those of the system
+  std::string ca_setting;        // what names that file, for messages
   Duration connect_timeout{2'000'000'000};
   Duration timeout{30'000'000'000};  // between pieces of an answer
   Duration whole{0};                 // until the last byte of a body has come; 0: no limit but that

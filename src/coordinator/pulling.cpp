@@ -159,6 +159,7 @@ Result<std::unique_ptr<Pulling>> Pulling::start(const PullingOptions& options, S
                                                     .url = url,
                                                     .token = options.token,
                                                     .ca_file = options.ca_file,
+                                                    .ca_setting = "serve.pull_ca_file",
                                                     .connect_timeout = kConnect,
                                                     .timeout = kPiece,
                                                     .whole = kWhole,

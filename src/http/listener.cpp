@@ -22,6 +22,7 @@
 
 #include "api/plan_json.hpp"
 #include "base/text.hpp"
+#include "http/certificate.hpp"
 #include "http/peer.hpp"
 
 namespace iez::http {
@@ -226,6 +227,7 @@ Result<TlsContext> make_tls(const ListenOptions& options) {
   if (options.certificate.empty() || options.certificate_key.empty()) {
     return fail(Errc::invalid_argument, "a certificate and its key belong together: one of them is missing");
   }
+  IEZ_CHECK(check_pair(options.certificate, options.certificate_key));
   TlsContext context(SSL_CTX_new(TLS_server_method()));
   SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION);
   SSL_CTX_set_mode(context.get(), SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);

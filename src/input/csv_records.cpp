@@ -5,10 +5,22 @@
 
 namespace iez::input {
 
+namespace {
+constexpr std::size_t kLookedAt = 4096;
+}
+
+CsvRecords::CsvRecords(std::string_view text)
+    : rest_(text), is_text_(text.substr(0, std::min(text.find('\n'), kLookedAt)).find('\0') == std::string_view::npos) {}
+
 bool CsvRecords::next() {
   fields_.clear();
-  problem_ = Problem::none;
+  problem_ = is_text_ ? Problem::none : Problem::not_text;
   line_ = next_line_;
+  if (!is_text_) {
+    const bool first = !rest_.empty();
+    rest_ = {};
+    return first;
+  }
   while (!rest_.empty()) {
     line_ = next_line_;
     std::string_view line = rest_.substr(0, std::min(rest_.find('\n'), rest_.size()));
@@ -107,6 +119,8 @@ std::string_view explain(CsvRecords::Problem problem) {
       return "found a quote that opens a field and no quote that closes it, expected both";
     case CsvRecords::Problem::text_after_quote:
       return "found text after the quote that closes a field, expected a comma; a quote within is written twice";
+    case CsvRecords::Problem::not_text:
+      return "found bytes that are no text, expected CSV";
     case CsvRecords::Problem::quote_in_field:
       return "found a quote within a field, expected the whole field in quotes, and the one within twice";
   }

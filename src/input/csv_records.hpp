@@ -20,9 +20,10 @@ class CsvRecords {
     unterminated,      // a quote opens a field, and none closes it
     text_after_quote,  // between the quote that closes a field and the comma
     quote_in_field,    // of a field that does not start with one
+    not_text,          // a zero in the first line
   };
 
-  explicit CsvRecords(std::string_view text) : rest_(text) {}
+  explicit CsvRecords(std::string_view text);
 
   // False at the end.
   bool next();
@@ -45,6 +46,7 @@ class CsvRecords {
   std::size_t line_ = 1;
   std::size_t next_line_ = 1;
   Problem problem_ = Problem::none;
+  bool is_text_ = true;
 };
 
 // "found ..., expected ...". REQUIRES: a problem.

@@ -50,6 +50,15 @@ TEST(CsvRecords, Quotes) {
   EXPECT_EQ(read("\"\"").rows, (Rows{{""}}));
 }
 
+TEST(CsvRecords, WhatIsNoTextIsSaidSo) {
+  using namespace std::string_view_literals;
+  EXPECT_EQ(read("\x7f"
+                 "ELF\0\0\"x"sv)
+                .problem,
+            Problem::not_text);
+  EXPECT_EQ(read(std::string(8192, 'a') + '\0').problem, Problem::none) << "later it is a byte like others";
+}
+
 TEST(CsvRecords, BrokenQuotes) {
   EXPECT_EQ(read("a\n\"b\nc").problem, Problem::unterminated);
   EXPECT_EQ(read("a\n\"b\nc").lines, (std::vector<std::size_t>{1, 2})) << "where it opens";

@@ -17,8 +17,10 @@ Result<PointSummary> query_prometheus(const PrometheusQuery& query, ImportSeries
   if (query.step < 1 || query.to < query.from) {
     return fail(Errc::invalid_argument, "expected a time to begin with, a later one to end with, and a step of at least 1 s");
   }
-  IEZ_TRY(const auto client,
-          api::HttpClient::make({.what = "Prometheus", .url = query.url, .token = query.token, .ca_file = query.ca_file}));
+  IEZ_TRY(
+      const auto client,
+      api::HttpClient::make(
+          {.what = "Prometheus", .url = query.url, .token = query.token, .ca_file = query.ca_file, .ca_setting = "--ca-file"}));
   PointSummary summary;
   for (const std::string_view metric : kJobMetrics) {
     for (std::int64_t start = query.from; start <= query.to; start += query.step * kMostValues) {

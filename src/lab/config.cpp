@@ -131,20 +131,20 @@ Result<void> check_names(const Config& config) {
   for (const std::string_view law : kLaws) {
     if (law == config.law) return {};
   }
-  return fail(Errc::invalid_argument, fmt::format("law: '{}' is none of none, cc, goal", text::printable(config.law)));
+  return fail(Errc::invalid_argument, fmt::format("--law: '{}' is none of none, cc, goal", text::printable(config.law)));
 }
 
 Result<void> check_sizes(const Config& config) {
-  IEZ_CHECK(within("ost_size", config.ost_size.count, Bytes::mib(1).count, Bytes::gib(1ULL << 20U).count));
-  IEZ_CHECK(within("rpc_size", config.rpc_size.count, Bytes::kib(4).count, kMaxRpc.count));
-  IEZ_CHECK(within("dirty", config.dirty.count, Bytes::kib(4).count, Bytes::gib(64).count));
-  IEZ_CHECK(within("stripe_size", config.stripe_size.count, model::kStripeAlignment.count, model::kMaxStripeSize.count));
+  IEZ_CHECK(within("--ost-size", config.ost_size.count, Bytes::mib(1).count, Bytes::gib(1ULL << 20U).count));
+  IEZ_CHECK(within("--rpc-size", config.rpc_size.count, Bytes::kib(4).count, kMaxRpc.count));
+  IEZ_CHECK(within("--dirty", config.dirty.count, Bytes::kib(4).count, Bytes::gib(64).count));
+  IEZ_CHECK(within("--stripe-size", config.stripe_size.count, model::kStripeAlignment.count, model::kMaxStripeSize.count));
   if (config.stripe_size.count % model::kStripeAlignment.count != 0) {
-    return fail(Errc::invalid_argument,
-                fmt::format("stripe_size: {} is not a multiple of {}", config.stripe_size.count, model::kStripeAlignment.count));
+    return fail(Errc::invalid_argument, fmt::format("--stripe-size: {} is not a multiple of {}", config.stripe_size.count,
+                                                    model::kStripeAlignment.count));
   }
   if (config.stripe_count == model::Component::kAllOsts) return {};
-  return within("stripe_count", config.stripe_count, 1, model::kMaxStripeCount);
+  return within("--stripe-count", config.stripe_count, 1, model::kMaxStripeCount);
 }
 
 Result<void> write_durably(const std::string& path, const std::string& text) {
@@ -208,22 +208,22 @@ Result<void> save_config(const Config& config) {
 
 Result<void> check(const Config& config) {
   IEZ_CHECK(check_names(config));
-  IEZ_CHECK(within("oss_count", config.oss_count, 1, kMaxOsts));
-  IEZ_CHECK(within("osts_per_oss", config.osts_per_oss, 1, kMaxOsts));
-  IEZ_CHECK(within("OSTs (oss_count x osts_per_oss)", std::uint64_t{config.oss_count} * config.osts_per_oss, 1, kMaxOsts));
-  IEZ_CHECK(within("clients", config.clients, 0, kMaxClients));
-  IEZ_CHECK(within("threads", config.threads, 1, 4096));
-  IEZ_CHECK(within("rpcs_in_flight", config.rpcs_in_flight, 1, kMaxInFlight));
+  IEZ_CHECK(within("--oss", config.oss_count, 1, kMaxOsts));
+  IEZ_CHECK(within("--osts", config.osts_per_oss, 1, kMaxOsts));
+  IEZ_CHECK(within("OSTs in all (--oss times --osts)", std::uint64_t{config.oss_count} * config.osts_per_oss, 1, kMaxOsts));
+  IEZ_CHECK(within("--clients", config.clients, 0, kMaxClients));
+  IEZ_CHECK(within("--threads", config.threads, 1, 4096));
+  IEZ_CHECK(within("--rpcs", config.rpcs_in_flight, 1, kMaxInFlight));
   IEZ_CHECK(check_sizes(config));
   if (!std::isfinite(config.rate.value) || config.rate.value < 0) {
-    return fail(Errc::invalid_argument, fmt::format("rate: {} is not a rate of 0 or more", config.rate.value));
+    return fail(Errc::invalid_argument, fmt::format("--rate: {} is not a rate of 0 or more", config.rate.value));
   }
   if (config.seek < Duration::zero() || config.seek > std::chrono::minutes(1)) {
-    return fail(Errc::invalid_argument, fmt::format("seek: {} is not between 0 and 1 min", to_string(config.seek)));
+    return fail(Errc::invalid_argument, fmt::format("--seek: {} is not between 0 and 1 min", to_string(config.seek)));
   }
-  if (config.law_goal < Duration::zero()) return fail(Errc::invalid_argument, "law_goal: must not be negative");
+  if (config.law_goal < Duration::zero()) return fail(Errc::invalid_argument, "--goal: must not be negative");
   if (config.law == "goal" && config.law_goal == Duration::zero()) {
-    return fail(Errc::invalid_argument, "law_goal: law 'goal' needs the latency to steer to");
+    return fail(Errc::invalid_argument, "--goal: law 'goal' needs the latency to steer to");
   }
   return {};
 }

@@ -83,23 +83,23 @@ TEST(ConfigTest, what_makes_no_sense_is_named) {
       {[](Config& c) { c.name = "ninechars"; }, "name: 'ninechars'"},
       {[](Config& c) { c.name = "a-OST"; }, "name: 'a-OST'"},
       {[](Config& c) { c.dir = "lab"; }, "dir: 'lab' is not an absolute path"},
-      {[](Config& c) { c.oss_count = 0; }, "oss_count: 0 is not between 1 and 1024"},
-      {[](Config& c) { c.osts_per_oss = 0; }, "osts_per_oss: 0"},
-      {[](Config& c) { c.oss_count = c.osts_per_oss = 100; }, "OSTs (oss_count x osts_per_oss): 10000"},
-      {[](Config& c) { c.clients = 65; }, "clients: 65"},
-      {[](Config& c) { c.ost_size = Bytes{100}; }, "ost_size: 100"},
-      {[](Config& c) { c.rate = {-1}; }, "rate: -1"},
-      {[](Config& c) { c.seek = Duration(-1); }, "seek:"},
-      {[](Config& c) { c.threads = 0; }, "threads: 0"},
-      {[](Config& c) { c.rpc_size = Bytes::mib(17); }, "rpc_size: 17825792"},
-      {[](Config& c) { c.rpcs_in_flight = 257; }, "rpcs_in_flight: 257"},
-      {[](Config& c) { c.dirty = Bytes{0}; }, "dirty: 0"},
-      {[](Config& c) { c.stripe_count = 0; }, "stripe_count: 0"},
-      {[](Config& c) { c.stripe_count = 2001; }, "stripe_count: 2001"},
-      {[](Config& c) { c.stripe_size = Bytes{65537}; }, "stripe_size: 65537 is not a multiple of 65536"},
-      {[](Config& c) { c.stripe_size = Bytes{0}; }, "stripe_size: 0"},
-      {[](Config& c) { c.law = "fair"; }, "law: 'fair' is none of none, cc, goal"},
-      {[](Config& c) { c.law_goal = Duration{0}; }, "law_goal: law 'goal' needs"},
+      {[](Config& c) { c.oss_count = 0; }, "--oss: 0 is not between 1 and 1024"},
+      {[](Config& c) { c.osts_per_oss = 0; }, "--osts: 0"},
+      {[](Config& c) { c.oss_count = c.osts_per_oss = 100; }, "OSTs in all (--oss times --osts): 10000"},
+      {[](Config& c) { c.clients = 65; }, "--clients: 65"},
+      {[](Config& c) { c.ost_size = Bytes{100}; }, "--ost-size: 100"},
+      {[](Config& c) { c.rate = {-1}; }, "--rate: -1"},
+      {[](Config& c) { c.seek = Duration(-1); }, "--seek:"},
+      {[](Config& c) { c.threads = 0; }, "--threads: 0"},
+      {[](Config& c) { c.rpc_size = Bytes::mib(17); }, "--rpc-size: 17825792"},
+      {[](Config& c) { c.rpcs_in_flight = 257; }, "--rpcs: 257"},
+      {[](Config& c) { c.dirty = Bytes{0}; }, "--dirty: 0"},
+      {[](Config& c) { c.stripe_count = 0; }, "--stripe-count: 0"},
+      {[](Config& c) { c.stripe_count = 2001; }, "--stripe-count: 2001"},
+      {[](Config& c) { c.stripe_size = Bytes{65537}; }, "--stripe-size: 65537 is not a multiple of 65536"},
+      {[](Config& c) { c.stripe_size = Bytes{0}; }, "--stripe-size: 0"},
+      {[](Config& c) { c.law = "fair"; }, "--law: 'fair' is none of none, cc, goal"},
+      {[](Config& c) { c.law_goal = Duration{0}; }, "--goal: law 'goal' needs"},
   };
   ASSERT_TRUE(check(odd_lab("/lab")).has_value());
   ASSERT_TRUE(check([] {
@@ -143,7 +143,7 @@ TEST(ConfigTest, damaged_files_are_named) {
               HasSubstr("clients: expected a whole number, not negative, found \"3\""));
   EXPECT_THAT(with("\"clients\": 3", "\"clients\": -3"), HasSubstr("clients: expected a whole number"));
   EXPECT_THAT(with("\"clients\": 3", "\"clients\": 99999999999"), HasSubstr("clients: 99999999999 is too large"));
-  EXPECT_THAT(with("\"clients\": 3", "\"clients\": 300"), HasSubstr("lab.json: clients: 300 is not between 0 and 64"));
+  EXPECT_THAT(with("\"clients\": 3", "\"clients\": 300"), HasSubstr("lab.json: --clients: 300 is not between 0 and 64"));
 }
 
 }  // namespace

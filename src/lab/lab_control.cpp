@@ -101,6 +101,14 @@ std::string tail(const std::string& path) {
   return fmt::format("{}", fmt::join(lines, "\n  "));
 }
 
+// A full disk takes no log either.
+std::string why_silent(const Config& config) {
+  constexpr std::uintmax_t kLittle = std::uintmax_t{1} << 20U;
+  std::error_code error;
+  const fs::space_info space = fs::space(config.dir, error);
+  return !error && space.available < kLittle ? fmt::format(": {}: {}", config.dir, std::generic_category().message(ENOSPC)) : "";
+}
+
 // In a session of its own: Ctrl-C is for who started the lab, not for the lab.
 Result<pid_t> spawn(const Config& config, const std::string& program, const std::string& node) {
   std::array<std::string, 6> words{program, "lab", "serve", node, "--dir", config.dir};
@@ -158,8 +166,9 @@ Result<void> bring_up(const Config& config, const std::string& program, const st
     while (!answers(config, node)) {
       const auto child = started.find(node);
       if (child != started.end() && ::waitpid(child->second, nullptr, WNOHANG) == child->second) {
-        return fail(Errc::io, fmt::format("{} ended; the last lines of {}:\n  {}", node, log_path(config, node),
-                                          tail(log_path(config, node))));
+        const std::string words = tail(log_path(config, node));
+        if (words.empty()) return fail(Errc::io, fmt::format("{} ended without a word{}", node, why_silent(config)));
+        return fail(Errc::io, fmt::format("{} ended; its last words:\n  {}", node, words));
       }
       if (now() > until) {
         return fail(Errc::io,
@@ -272,24 +281,10 @@ Result<void> check_folder(const Config& config) {
   return {};
 }
 
-Result<void> start(const Config& config, const std::string& program, const Say& say) {
-  IEZ_CHECK(check(config));
-  IEZ_CHECK(check_folder(config));  // once more below, when nobody else can make it
-  std::error_code error;
-  fs::create_directories(config.dir, error);
-  if (error) return fail_errno(error.value(), config.dir);
-  IEZ_TRY(const NodeLock lock, take_control(config));
-  IEZ_CHECK(check_folder(config));
-  if (!fs::exists(fs::path(config.dir) / kConfigFile, error)) IEZ_CHECK(save_config(config));
-  std::vector<std::string> servers;
-  std::vector<std::string> clients;
-  for (const std::string& node : nodes_of(config)) (is_client(node) ? clients : servers).push_back(node);
-  IEZ_CHECK(bring_up(config, program, servers, say));
-  return bring_up(config, program, clients, say);
-}
+namespace {
 
-Result<Stopped> stop(const Config& config, const Say& say) {
-  IEZ_TRY(const NodeLock lock, take_control(config));
+// All nodes, and the mounts of the clients.
+Result<Stopped> stop_nodes(const Config& config, const Say& say) {
   Stopped stopped;
   std::vector<std::string> nodes = nodes_of(config);
   std::ranges::reverse(nodes);
@@ -310,6 +305,56 @@ Result<Stopped> stop(const Config& config, const Say& say) {
     stopped.nodes.push_back(node);
     say(fmt::format("{} stopped", node));
   }
+  return stopped;
+}
+
+// Before anything is started: what a mount says of it is hard to read.
+Result<void> check_fuse() {
+  const int fd = ::open("/dev/fuse", O_RDWR | O_CLOEXEC);
+  if (fd >= 0) {
+    ::close(fd);
+    return {};
+  }
+  const int why = errno;
+  auto failed = fail_errno(why, "/dev/fuse");
+  failed.error().message +=
+      "; clients mount by FUSE (in a container: --device /dev/fuse --cap-add SYS_ADMIN); --clients 0 does without";
+  return failed;
+}
+
+Result<void> start_nodes(const Config& config, const std::string& program, const Say& say) {
+  std::error_code error;
+  if (!fs::exists(fs::path(config.dir) / kConfigFile, error)) IEZ_CHECK(save_config(config));
+  std::vector<std::string> servers;
+  std::vector<std::string> clients;
+  for (const std::string& node : nodes_of(config)) (is_client(node) ? clients : servers).push_back(node);
+  IEZ_CHECK(bring_up(config, program, servers, say));
+  return bring_up(config, program, clients, say);
+}
+
+}  // namespace
+
+Result<void> start(const Config& config, const std::string& program, const Say& say) {
+  IEZ_CHECK(check(config));
+  IEZ_CHECK(check_folder(config));  // once more below, when nobody else can make it
+  if (config.clients > 0) IEZ_CHECK(check_fuse());
+  std::error_code error;
+  fs::create_directories(config.dir, error);
+  if (error) return fail_errno(error.value(), config.dir);
+  IEZ_TRY(const NodeLock lock, take_control(config));
+  IEZ_CHECK(check_folder(config));
+  const bool is_new = !fs::exists(fs::path(config.dir) / kConfigFile, error);
+  auto started = start_nodes(config, program, say);
+  if (!started && is_new) {
+    // What was there before is left as it is: its files may be wanted, and 'iez lab up' may bring up the rest.
+    if (const auto stopped = stop_nodes(config, say); stopped) remove_files(config);
+  }
+  return started;
+}
+
+Result<Stopped> stop(const Config& config, const Say& say) {
+  IEZ_TRY(const NodeLock lock, take_control(config));
+  IEZ_TRY(Stopped stopped, stop_nodes(config, say));
   remove_files(config);
   std::error_code error;
   for (fs::directory_iterator at(config.dir, error), end; !error && at != end; at.increment(error)) {

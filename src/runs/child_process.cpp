@@ -147,14 +147,23 @@ class Signals {
   const sigset_t& watched() const { return watched_; }
 
   // Passes signals on until the child is gone.
-  int wait_for(pid_t child, const GroupWitness& group) const {
+  int wait_for(pid_t child, const GroupWitness& group, const Meanwhile& meanwhile) const {
+    constexpr std::int64_t kSecond = 1'000'000'000;
+    const std::int64_t every = meanwhile.done ? meanwhile.every.count() : 3600 * kSecond;
+    std::int64_t next = now_ns() + every;
     for (;;) {
       int status = 0;
       const pid_t got = ::waitpid(child, &status, WNOHANG);
       if (got == child) return status;
       if (got < 0 && errno != EINTR) return 0;
+      if (now_ns() >= next) {
+        if (meanwhile.done) meanwhile.done();
+        next = now_ns() + every;
+      }
+      const std::int64_t left = std::max<std::int64_t>(0, next - now_ns());
+      const timespec patience{.tv_sec = left / kSecond, .tv_nsec = left % kSecond};
       siginfo_t info{};
-      if (::sigwaitinfo(&watched_, &info) < 0 || info.si_signo == SIGCHLD) continue;
+      if (::sigtimedwait(&watched_, &info, &patience) < 0 || info.si_signo == SIGCHLD) continue;
       if (!sent_to_us(info) || info.si_pid == child) continue;
       const bool in_group = ::getpgid(child) == ::getpgrp();
       if (!in_group || !group.saw(info.si_signo)) (void)::kill(child, info.si_signo);
@@ -170,7 +179,7 @@ class Signals {
 }  // namespace
 
 Result<Ending> run_command(const std::vector<std::string>& words,
-                           const std::vector<std::pair<std::string, std::string>>& variables) {
+                           const std::vector<std::pair<std::string, std::string>>& variables, const Meanwhile& meanwhile) {
   IEZ_ASSERT(!words.empty());
   ExecStrings arguments(words);
   ExecStrings environment = environment_with(variables);
@@ -197,7 +206,7 @@ Result<Ending> run_command(const std::vector<std::string>& words,
   do {
     got = ::read(told.get(), &why, sizeof why);
   } while (got < 0 && errno == EINTR);
-  const int status = signals.wait_for(child, group);
+  const int status = signals.wait_for(child, group, meanwhile);
   if (got == sizeof why) return fail_errno(why, fmt::format("cannot run '{}'", words.front()));
   return ending_of(status);
 }

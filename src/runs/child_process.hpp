@@ -8,11 +8,13 @@
 // Thread safety: none; changes the signal mask of the calling thread while the command runs.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/result.hpp"
+#include "base/units.hpp"
 
 namespace iez::runs {
 
@@ -23,9 +25,16 @@ struct Ending {
   int code() const { return signal != 0 ? 128 + signal : status; }  // as a shell has it
 };
 
+// What is done again and again while the command runs.
+struct Meanwhile {
+  Duration every{};
+  std::function<void()> done;
+};
+
 // Variables replace those of the same name. Fails if it cannot be started, by the errno of exec.
 [[nodiscard]] Result<Ending> run_command(const std::vector<std::string>& words,
-                                         const std::vector<std::pair<std::string, std::string>>& variables);
+                                         const std::vector<std::pair<std::string, std::string>>& variables,
+                                         const Meanwhile& meanwhile = {});
 
 // Ends this process as the command ended: by the same status, or by the same signal.
 [[noreturn]] void end_like(const Ending& ending);

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <iterator>
 #include <limits>
+#include <map>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -182,6 +183,21 @@ void count_osts(Gathered& gathered) {
   }
 }
 
+std::optional<double> ost_cost(const Gathered& gathered, std::size_t osts) {
+  std::map<OstIndex, double> loads;
+  double all = 0;
+  for (const GatheredWrite& write : gathered.writes) {
+    if (write.osts.empty()) return std::nullopt;
+    const auto bytes = static_cast<double>(gathered.files[write.row].written.count);
+    for (const OstIndex ost : write.osts) loads[ost] += bytes / static_cast<double>(write.osts.size());
+    all += bytes;
+  }
+  if (all <= 0 || loads.size() > osts) return std::nullopt;
+  double fullest = 0;
+  for (const auto& [ost, load] : loads) fullest = std::max(fullest, load);
+  return fullest * static_cast<double>(osts) / all;
+}
+
 Result<Gathered> gather(const std::string& trace_folder, std::span<const std::string> folders, Bytes least_file) {
   Gathered out;
   std::vector<Taken> taken;
@@ -193,6 +209,7 @@ Result<Gathered> gather(const std::string& trace_folder, std::span<const std::st
     if (file.creates == 0 && file.written.count == 0 && file.read.count == 0) return {};
     if (file.name.size() > store::kMaxName || file.renamed.size() > store::kMaxName) return {};
     if (std::ranges::none_of(below, [&](const std::string& folder) { return is_below(file.name, folder); })) return {};
+    out.called.count += file.written.count;
     const Bytes held = sizes.held(file);
     const bool own_name = file.renamed.empty() || file.renamed == file.name;
     taken.push_back({.first_ns = file.first_ns.value_or(std::numeric_limits<std::int64_t>::max()),

@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -38,6 +39,7 @@ struct GatheredWrite {
 
 struct Gathered {
   trace::MergeSummary summary;
+  Bytes called;                       // by calls to write, what was written over as often as it was
   std::vector<store::FileRow> files;  // in the order of their first use
   std::vector<GatheredWrite> writes;
   std::vector<store::RunPhase> phases;  // those of writes, then those of reads; at most store::kMaxPhases together
@@ -46,6 +48,10 @@ struct Gathered {
 // Files below one of the folders, which may be links; those that were only looked at are left out.
 [[nodiscard]] Result<Gathered> gather(const std::string& trace_folder, std::span<const std::string> folders,
                                       Bytes least_file = planning::kLeastFile);
+
+// The fullest of so many OSTs over their mean, by what the run wrote to large files. Nothing: it is not known where one of them
+// lies, or there is none. Pure.
+std::optional<double> ost_cost(const Gathered& gathered, std::size_t osts);
 
 // On how many OSTs the files of each write phase lie, where that is known of all of them. Pure. OSTs with the same number on two
 // file systems are taken for one.

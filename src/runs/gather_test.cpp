@@ -201,6 +201,20 @@ TEST(CountOsts, OfPhasesWhoseFilesAreAllKnown) {
   EXPECT_EQ(got.phases[2].osts, 0U);
 }
 
+TEST_F(GatherTest, TheFullestOstIsOneOfAll) {
+  segment(0, {written("/s/a", 0, 1, Bytes::mib(8)), written("/s/b", 0, 1, Bytes::mib(4)), written("/s/c", 0, 1, Bytes::kib(4))});
+  Gathered got = gathered();
+  EXPECT_EQ(got.called, Bytes::mib(12) + Bytes::kib(4));
+  EXPECT_FALSE(ost_cost(got, 4)) << "nobody knows where they lie";
+  ASSERT_EQ(got.writes.size(), 2U);  // the small one counts for nothing
+  for (GatheredWrite& write : got.writes) write.osts = {OstIndex{write.row == 0 ? 0U : 2U}, OstIndex{3}};
+  const auto cost = ost_cost(got, 4);
+  ASSERT_TRUE(cost);
+  EXPECT_DOUBLE_EQ(*cost, 6.0 / 3);
+  EXPECT_FALSE(ost_cost(got, 2)) << "more than there are";
+  EXPECT_FALSE(ost_cost(Gathered{}, 4));
+}
+
 // Mapped, and then written over by calls: the time of access alone tells.
 TEST_F(GatherTest, WhatWasReadWithoutCallsIsKnownByItsTimeOfAccess) {
   std::map<std::string, std::uint64_t> expected;

@@ -7,6 +7,8 @@
 #include <sstream>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/text.hpp"
 
 namespace iez::runs {
@@ -41,6 +43,13 @@ std::string file_system_of_source(std::string_view source) {
   return std::string(rest.substr(0, rest.find('/')));
 }
 
+std::string params_of(std::string_view path) {
+  const std::size_t name = path.rfind('/');
+  const std::string_view above = path.substr(0, name == std::string_view::npos ? 0 : name);
+  if (!above.ends_with("/mnt")) return "";
+  return fmt::format("{}/params{}", above.substr(0, above.size() - std::string_view("/mnt").size()), path.substr(name));
+}
+
 }  // namespace
 
 std::vector<LayoutMount> parse_mounts(std::string_view mountinfo) {
@@ -64,6 +73,7 @@ std::vector<LayoutMount> parse_mounts(std::string_view mountinfo) {
     } else if (type == kLabType && source.starts_with(kLabSource)) {
       mount.file_system = source.substr(kLabSource.size());
       mount.lab = true;
+      mount.params = params_of(mount.path);
     }
     if (mount.file_system.empty()) continue;
     std::erase_if(mounts, [&](const LayoutMount& one) { return one.path == mount.path; });  // the last one hides the others
@@ -81,6 +91,15 @@ Result<std::vector<LayoutMount>> read_mounts() {
   content << file.rdbuf();
   if (!file) return fail(Errc::io, "/proc/self/mountinfo: cannot be read");
   return parse_mounts(content.str());
+}
+
+std::vector<std::string> roots_of(const std::vector<LayoutMount>& mounts, std::string_view file_system,
+                                  const std::vector<std::string>& given) {
+  if (!given.empty()) return given;
+  for (const LayoutMount& mount : mounts) {
+    if (mount.file_system == file_system && !mount.params.empty()) return {mount.params};
+  }
+  return {};
 }
 
 bool is_below(std::string_view name, std::string_view folder) {

@@ -17,6 +17,7 @@ struct LayoutMount {
   std::string path;         // of the mount
   std::string file_system;  // "lustre" of "10.0.0.1@tcp:/lustre/home", the name of a lab
   bool lab = false;
+  std::string params;  // of a lab: the folder of this mount's parameters, LAB/params/client0 of LAB/mnt/client0
 
   friend bool operator==(const LayoutMount&, const LayoutMount&) = default;
 };
@@ -29,6 +30,11 @@ std::vector<LayoutMount> parse_mounts(std::string_view mountinfo);
 
 // The mount that a file of this name is on; none: it is on none of them.
 const LayoutMount* mount_of(const std::vector<LayoutMount>& mounts, std::string_view path);
+
+// Where the parameters of a client of this file system are: what is given, if anything is; of a lab, those of its mount; none:
+// this node's.
+std::vector<std::string> roots_of(const std::vector<LayoutMount>& mounts, std::string_view file_system,
+                                  const std::vector<std::string>& given);
 
 // Whether name is folder, or below it.
 bool is_below(std::string_view name, std::string_view folder);

@@ -18,7 +18,9 @@ constexpr std::string_view kMounts =
 TEST(MountTable, LustreAndLabsAlone) {
   const auto mounts = parse_mounts(kMounts);
   ASSERT_EQ(mounts.size(), 4U);
-  EXPECT_EQ(mounts[0], (LayoutMount{.path = "/tmp/lab/mnt/client0", .file_system = "demo", .lab = true}));
+  EXPECT_EQ(
+      mounts[0],
+      (LayoutMount{.path = "/tmp/lab/mnt/client0", .file_system = "demo", .lab = true, .params = "/tmp/lab/params/client0"}));
   EXPECT_EQ(mounts[1], (LayoutMount{.path = "/scratch/deep", .file_system = "deep", .lab = false}));
   EXPECT_EQ(mounts[2], (LayoutMount{.path = "/home of all", .file_system = "home", .lab = false}));
   EXPECT_EQ(mounts[3], (LayoutMount{.path = "/scratch", .file_system = "scratch", .lab = false}));
@@ -44,6 +46,20 @@ TEST(MountTable, TheLastMountOfAPathHidesTheOthers) {
   const auto mounts = parse_mounts("1 0 0:1 / /m rw - lustre a@tcp:/one rw\n2 0 0:2 / /m rw - lustre a@tcp:/two rw\n");
   ASSERT_EQ(mounts.size(), 1U);
   EXPECT_EQ(mounts[0].file_system, "two");
+}
+
+TEST(MountTable, ALabIsReadWhereItIs) {
+  const auto mounts = parse_mounts(kMounts);
+  using Roots = std::vector<std::string>;
+  EXPECT_EQ(roots_of(mounts, "demo", {}), Roots{"/tmp/lab/params/client0"});
+  EXPECT_EQ(roots_of(mounts, "demo", {"/given"}), Roots{"/given"});
+  EXPECT_EQ(roots_of(mounts, "scratch", {}), Roots{});
+  EXPECT_EQ(roots_of(mounts, "none", {}), Roots{});
+  for (const char* path : {"/x", "/mnt", "/a/b/c"}) {
+    const auto bound = parse_mounts("42 22 0:46 / " + std::string(path) + " rw - fuse.iez iez-lab-demo rw");
+    ASSERT_EQ(bound.size(), 1U);
+    EXPECT_EQ(bound[0].params, "") << path;
+  }
 }
 
 TEST(MountTable, Below) {

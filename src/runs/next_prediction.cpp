@@ -419,7 +419,8 @@ bool counts(const store::FileRow& file, const store::PredictionRow* row, Bytes l
 PredictionUse use_of(const store::Prediction& prediction, std::span<const store::FileRow> files, Bytes least_file) {
   const RowOfFile row_of(prediction);
   PredictionUse use;
-  for (const store::FileRow& file : files) {
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const store::FileRow& file = files[i];
     const store::PredictionRow* const row = row_of(file);
     if (!counts(file, row, least_file)) continue;
     if (!file.created) {
@@ -427,6 +428,7 @@ PredictionUse use_of(const store::Prediction& prediction, std::span<const store:
       continue;
     }
     ++use.created;
+    use.rows.push_back(static_cast<std::uint32_t>(i));
     if (row != nullptr) {
       ++use.predicted;
     } else if (use.misses.size() < kMaxMisses) {

@@ -48,6 +48,7 @@ struct PredictOptions {
 // Which files that a run wrote, of those large enough to be planned or planned together with larger ones, were predicted.
 struct PredictionUse {
   std::uint64_t created = 0;
+  std::vector<std::uint32_t> rows;  // of them: which of the files they are
   std::uint64_t predicted = 0;      // of them
   std::uint64_t existing = 0;       // were there before, and were written over in place
   std::vector<store::Miss> misses;  // created and not predicted, at most kMaxMisses

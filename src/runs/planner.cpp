@@ -104,7 +104,8 @@ Result<std::vector<planning::SlowTarget>> suspects(const PlanQuestion& question,
 
 Result<PlanOutcome> plan_here(const PlanQuestion& question, const Choice& choice) {
   FileSpace space;
-  IEZ_TRY(model::Cluster cluster, read_cluster(question.settings.roots, choice.file_system));
+  IEZ_TRY(model::Cluster cluster,
+          read_cluster(roots_of(question.mounts, choice.file_system, question.settings.roots), choice.file_system));
   if (const auto before = question.before.find(choice.file_system); before != question.before.end()) {
     cluster = at_least(std::move(cluster), before->second, written_by(question, space));
   }

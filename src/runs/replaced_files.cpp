@@ -1,7 +1,6 @@
 #include "runs/replaced_files.hpp"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -10,8 +9,6 @@
 #include <array>
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -87,20 +84,8 @@ std::string put_back(const std::string& name, const std::string& aside) {
   return fmt::format("{}: its old contents are in {} ({})", name, aside, std::generic_category().message(why));
 }
 
-bool write_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t done = ::write(fd, text.data(), text.size());
-    if (done < 0 && errno == EINTR) continue;
-    if (done <= 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(done));
-  }
-  return true;
-}
-
 // Pairs of names, each with a zero behind it: names may hold anything else. A pair that is cut off was not moved yet.
-std::vector<std::pair<std::string, std::string>> read_journal(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  const std::string all{std::istreambuf_iterator<char>(in), {}};
+std::vector<std::pair<std::string, std::string>> journal_of(const std::string& all) {
   std::vector<std::string> names;
   for (std::size_t at = 0; at < all.size();) {
     const std::size_t end = all.find('\0', at);
@@ -145,12 +130,8 @@ Result<ReplacedFiles> ReplacedFiles::move_aside(const std::string& folder, const
   }
   if (wanted.empty()) return out;
   const std::string journal = fmt::format("{}/{}{}", folder, id, kSuffix);
-  out.lock_ = input::UniqueFd(::open(journal.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!out.lock_) return fail_errno(errno, journal);
+  IEZ_TRY(out.live_, LiveFile::make(journal, text));
   out.journal_ = journal;
-  if (::flock(out.lock_.get(), LOCK_EX | LOCK_NB) != 0 || !write_all(out.lock_.get(), text) || ::fsync(out.lock_.get()) != 0) {
-    return fail_errno(errno, journal);
-  }
   for (auto& [name, aside] : wanted) {
     if (::rename(name.c_str(), aside.c_str()) != 0) {  // it stays, and is written over as ever
       out.left_.push_back({.name = std::move(name), .why = std::generic_category().message(errno)});
@@ -163,7 +144,7 @@ Result<ReplacedFiles> ReplacedFiles::move_aside(const std::string& folder, const
 
 ReplacedFiles::ReplacedFiles(ReplacedFiles&& other) noexcept
     : journal_(std::exchange(other.journal_, {})),
-      lock_(std::move(other.lock_)),
+      live_(std::move(other.live_)),
       moved_(std::exchange(other.moved_, {})),
       left_(std::exchange(other.left_, {})) {}
 
@@ -193,15 +174,15 @@ std::vector<std::string> ReplacedFiles::finish(bool good) {
   return notes;
 }
 
-std::vector<std::string> put_back_leftovers(const std::string& folder) {
+std::vector<std::string> put_back_leftovers(const std::string& folder, WallTime now) {
   std::vector<std::string> notes;
   std::error_code error;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
     const std::string path = entry->path().string();
     if (!path.ends_with(kSuffix)) continue;
-    const input::UniqueFd lock(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
-    if (!lock || ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) continue;  // its run lives
-    for (const auto& [name, aside] : read_journal(path)) {
+    const auto abandoned = take_abandoned(path, now);
+    if (!abandoned) continue;
+    for (const auto& [name, aside] : journal_of(abandoned->content)) {
       if (std::string told = put_back(name, aside); !told.empty()) notes.push_back(std::move(told));
     }
     (void)::unlink(path.c_str());

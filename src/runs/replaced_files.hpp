@@ -7,7 +7,7 @@
 // Each file is renamed within its directory, to ".NAME.iez-aside-ID". After a good run the old file is
 // removed where a new one was made; in every other case it is put back, unless there is a new one by then: then both stay, and a
 // note tells. What was moved is written down first, in a journal in the state folder, so that what a killed run left is put back
-// by the next one.
+// by the next one, as soon as that run is known to be over (live_file.hpp).
 //
 // Thread safety: none. Several processes may use one state folder.
 #pragma once
@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "input/byte_stream.hpp"
+#include "runs/live_file.hpp"
 
 namespace iez::runs {
 
@@ -51,6 +51,8 @@ class ReplacedFiles {
   std::vector<std::string> names() const;
   const std::vector<LeftFile>& left() const { return left_; }
 
+  void beat() const { live_.beat(); }  // once in kHeartbeat
+
   // Once, when the run is over. Gives notes: what could not be put back, and where it is.
   std::vector<std::string> finish(bool good);
 
@@ -58,12 +60,12 @@ class ReplacedFiles {
   ReplacedFiles() = default;
 
   std::string journal_;
-  input::UniqueFd lock_;                                    // on the journal, as long as the run lives
+  LiveFile live_;                                           // the journal
   std::vector<std::pair<std::string, std::string>> moved_;  // name, name aside
   std::vector<LeftFile> left_;
 };
 
 // Puts back what killed runs left. Gives notes.
-std::vector<std::string> put_back_leftovers(const std::string& folder);
+std::vector<std::string> put_back_leftovers(const std::string& folder, WallTime now);
 
 }  // namespace iez::runs

@@ -142,7 +142,7 @@ TEST_F(Replaced, WhatAKilledRunLeftIsPutBackByTheNext) {
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   ASSERT_EQ(status, 0);
   EXPECT_FALSE(fs::exists(name()));
-  EXPECT_TRUE(put_back_leftovers(journals()).empty());
+  EXPECT_TRUE(put_back_leftovers(journals(), SystemClock().wall()).empty());
   EXPECT_EQ(read(), "old");
   EXPECT_EQ(files(), 1U);
   EXPECT_TRUE(fs::is_empty(journals()));
@@ -151,7 +151,7 @@ TEST_F(Replaced, WhatAKilledRunLeftIsPutBackByTheNext) {
 TEST_F(Replaced, TheFilesOfALivingRunAreLeftAlone) {
   auto moved = move();
   ASSERT_TRUE(moved);
-  EXPECT_TRUE(put_back_leftovers(journals()).empty());
+  EXPECT_TRUE(put_back_leftovers(journals(), SystemClock().wall()).empty());
   EXPECT_FALSE(fs::exists(name()));
   EXPECT_TRUE(moved->finish(false).empty());
   EXPECT_EQ(read(), "old");

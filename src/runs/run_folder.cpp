@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -19,7 +20,8 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::string_view kPrefix = "run-";
-constexpr const char* kLock = "/lock";
+constexpr std::string_view kUnfinished = ".run-";
+constexpr const char* kLive = "/lock";
 
 Result<input::UniqueFd> open_lock(const std::string& path) {
   input::UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
@@ -27,16 +29,24 @@ Result<input::UniqueFd> open_lock(const std::string& path) {
   return fd;
 }
 
-// What runs that were killed left. REQUIRES: the lock of the parent is held, so that none is just being made.
-std::size_t remove_leftovers(const std::string& parent) {
+// What runs that were killed left. A folder is made under another name, and has its live file when it gets this one.
+std::size_t remove_leftovers(const std::string& parent, WallTime now) {
   std::size_t removed = 0;
   std::error_code error;
   for (fs::directory_iterator entry(parent, error), end; !error && entry != end; entry.increment(error)) {
     const std::string name = entry->path().filename().string();
     std::error_code ignored;
-    if (!name.starts_with(kPrefix) || !entry->is_directory(ignored) || entry->is_symlink(ignored)) continue;
-    const input::UniqueFd lock(::open((entry->path().string() + kLock).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
-    if (lock && ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) continue;
+    if (!entry->is_directory(ignored) || entry->is_symlink(ignored)) continue;
+    if (!name.starts_with(kPrefix) && !name.starts_with(kUnfinished)) continue;
+    const std::string live = entry->path().string() + kLive;
+    if (!fs::exists(live, ignored)) {
+      // Empty: just being made, or just being removed; or its run was killed just then.
+      const bool is_old = WallTime(std::chrono::file_clock::to_sys(entry->last_write_time(ignored))) < now - kSilence;
+      if (name.starts_with(kPrefix) || is_old) (void)::rmdir(entry->path().c_str());
+      continue;
+    }
+    const auto abandoned = take_abandoned(live, now);
+    if (!abandoned) continue;
     fs::remove_all(entry->path(), ignored);
     if (!ignored) ++removed;
   }
@@ -83,25 +93,32 @@ Result<std::optional<input::UniqueFd>> lock_file_within(const std::string& path,
   return fd;
 }
 
-Result<RunFolder> RunFolder::make(const std::string& parent, const std::string& id) {
+Result<RunFolder> RunFolder::make(const std::string& parent, const std::string& id, WallTime now) {
   IEZ_CHECK(make_private_folder(parent));
-  IEZ_TRY(const input::UniqueFd making, lock_file(parent + "/.lock"));
   RunFolder folder;
-  folder.leftovers_ = remove_leftovers(parent);
+  folder.leftovers_ = remove_leftovers(parent, now);
   const std::string path = fmt::format("{}/{}{}", parent, kPrefix, id);
-  if (::mkdir(path.c_str(), 0700) != 0) return fail_errno(errno, path);
-  folder.path_ = path;  // from here on the destructor removes it
-  IEZ_TRY(folder.lock_, lock_file(path + kLock));
+  const std::string unfinished = fmt::format("{}/{}{}", parent, kUnfinished, id);
+  if (::mkdir(unfinished.c_str(), 0700) != 0) return fail_errno(errno, unfinished);
+  folder.path_ = unfinished;  // from here on the destructor removes it
+  IEZ_TRY(folder.live_, LiveFile::make(unfinished + kLive, ""));
   if (::mkdir(folder.trace_folder().c_str(), 0700) != 0) return fail_errno(errno, folder.trace_folder());
+  // Fails where there is one: it is not empty.
+  if (::rename(unfinished.c_str(), path.c_str()) != 0) return fail_errno(errno, path);
+  folder.path_ = path;
   return folder;
 }
 
 RunFolder::RunFolder(RunFolder&& other) noexcept
-    : path_(std::exchange(other.path_, {})), lock_(std::move(other.lock_)), leftovers_(other.leftovers_) {}
+    : path_(std::exchange(other.path_, {})), live_(std::move(other.live_)), leftovers_(other.leftovers_) {}
 
 RunFolder::~RunFolder() {
   if (path_.empty()) return;
   std::error_code ignored;
+  // The live file last: what is left without it would be nobody's.
+  for (fs::directory_iterator entry(path_, ignored), end; !ignored && entry != end; entry.increment(ignored)) {
+    if ("/" + entry->path().filename().string() != kLive) fs::remove_all(entry->path(), ignored);
+  }
   fs::remove_all(path_, ignored);
 }
 

@@ -1,7 +1,8 @@
 // The folder of one run: its trace segments and its plan, gone when the run is over.
 //
-// STATE/runs/ID, held by a lock as long as the object lives. Folders whose lock nobody holds were left by a run that was killed:
-// opening another one removes them. Their segments are not used: whether the command was at its end is not known.
+// STATE/runs/ID, with a live file in it as long as the object lives (live_file.hpp). Folders that runs left when they were
+// killed, on this node, or on another one long ago, are removed by the next one. Their segments are not used: whether the command
+// was at its end is not known.
 //
 // Thread safety: none. Several processes may use one state folder.
 #pragma once
@@ -13,6 +14,7 @@
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "input/byte_stream.hpp"
+#include "runs/live_file.hpp"
 
 namespace iez::runs {
 
@@ -27,7 +29,7 @@ namespace iez::runs {
 class RunFolder {
  public:
   // parent: STATE/runs, or the folder that the user names. id: a name of letters, digits and '-'.
-  [[nodiscard]] static Result<RunFolder> make(const std::string& parent, const std::string& id);
+  [[nodiscard]] static Result<RunFolder> make(const std::string& parent, const std::string& id, WallTime now);
   ~RunFolder();
   RunFolder(RunFolder&& other) noexcept;
   RunFolder& operator=(RunFolder&&) = delete;
@@ -38,11 +40,12 @@ class RunFolder {
   std::string trace_folder() const { return path_ + "/trace"; }
   std::string plan_path() const { return path_ + "/plan.iezplan"; }
   std::size_t leftovers() const { return leftovers_; }  // removed when it was made
+  void beat() const { live_.beat(); }                   // once in kHeartbeat
 
  private:
   RunFolder() = default;
   std::string path_;  // empty: moved from
-  input::UniqueFd lock_;
+  LiveFile live_;
   std::size_t leftovers_ = 0;
 };
 

@@ -27,38 +27,61 @@ class RunFolderTest : public ::testing::Test {
   void TearDown() override { fs::remove_all(base_); }
 
   std::string base_;
+  WallTime now_ = SystemClock().wall();
 };
 
 TEST_F(RunFolderTest, IsGoneAtItsEnd) {
   std::string path;
   {
-    auto folder = RunFolder::make(base_ + "/state/runs", "a");
+    auto folder = RunFolder::make(base_ + "/state/runs", "a", now_);
     ASSERT_TRUE(folder) << folder.error().message;
     path = folder->path();
     struct stat status{};
     ASSERT_EQ(::stat((base_ + "/state").c_str(), &status), 0);
     EXPECT_EQ(status.st_mode & 0777U, 0700U);
     EXPECT_TRUE(fs::is_directory(folder->trace_folder()));
-    EXPECT_FALSE(RunFolder::make(base_ + "/state/runs", "a"));  // there is one
+    EXPECT_FALSE(RunFolder::make(base_ + "/state/runs", "a", now_));  // there is one
     EXPECT_TRUE(fs::is_directory(path));
   }
   EXPECT_FALSE(fs::exists(path));
 }
 
 TEST_F(RunFolderTest, LeftoversAreRemovedAndLivingOnesAreNot) {
-  fs::create_directories(base_ + "/run-dead/trace");
-  std::ofstream(base_ + "/run-dead/lock") << "";
-  std::ofstream(base_ + "/run-dead/trace/x.ieztrace") << "x";
+  const pid_t killed = ::fork();
+  if (killed == 0) {
+    auto folder = RunFolder::make(base_, "dead", now_);
+    std::ofstream(base_ + "/run-dead/trace/x.ieztrace") << "x";
+    ::_exit(folder ? 0 : 1);  // as SIGKILL does it: no destructor
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(killed, &status, 0), killed);
+  ASSERT_EQ(status, 0);
+  ASSERT_TRUE(fs::exists(base_ + "/run-dead/trace/x.ieztrace"));
   fs::create_directories(base_ + "/somebody");
-  const auto first = RunFolder::make(base_, "a");
+  const auto first = RunFolder::make(base_, "a", now_);
   ASSERT_TRUE(first);
   EXPECT_EQ(first->leftovers(), 1U);
-  const auto second = RunFolder::make(base_, "b");
+  const auto second = RunFolder::make(base_, "b", now_);
   ASSERT_TRUE(second);
   EXPECT_EQ(second->leftovers(), 0U);
   EXPECT_FALSE(fs::exists(base_ + "/run-dead"));
   EXPECT_TRUE(fs::exists(base_ + "/somebody"));
   EXPECT_TRUE(fs::exists(first->trace_folder()));
+}
+
+// Its owner is about to go: nothing is counted, nothing is told.
+TEST_F(RunFolderTest, AFolderThatIsJustBeingRemovedOrMadeIsNoLeftover) {
+  fs::create_directories(base_ + "/run-going");
+  fs::create_directories(base_ + "/.run-coming");
+  const auto folder = RunFolder::make(base_, "a", now_);
+  ASSERT_TRUE(folder);
+  EXPECT_EQ(folder->leftovers(), 0U);
+  EXPECT_TRUE(fs::exists(base_ + "/.run-coming"));
+  const auto much_later = RunFolder::make(base_, "b", now_ + 2 * kSilence);
+  ASSERT_TRUE(much_later);
+  EXPECT_EQ(much_later->leftovers(), 0U) << "a lives: it is of this node";
+  EXPECT_FALSE(fs::exists(base_ + "/.run-coming"));
+  EXPECT_TRUE(fs::exists(folder->trace_folder()));
 }
 
 TEST_F(RunFolderTest, ALockIsWaitedForWithPatience) {
@@ -80,7 +103,7 @@ TEST_F(RunFolderTest, ALockIsWaitedForWithPatience) {
 
 TEST_F(RunFolderTest, WhatCannotBeMadeIsAnError) {
   std::ofstream(base_ + "/file") << "";
-  EXPECT_FALSE(RunFolder::make(base_ + "/file/runs", "a"));
+  EXPECT_FALSE(RunFolder::make(base_ + "/file/runs", "a", now_));
 }
 
 TEST(ChildProcess, StatusSignalAndVariables) {
@@ -125,6 +148,14 @@ std::string signals_counted(const std::string& file, bool to_group) {
 
 TEST_F(RunFolderTest, ASignalReachesTheCommandOnce) {
   for (const bool to_group : {false, true}) EXPECT_EQ(signals_counted(base_ + "/seen", to_group), "ready\ngot\n") << to_group;
+}
+
+TEST(ChildProcess, DoesSomethingElseMeanwhile) {
+  int done = 0;
+  const auto ending = run_command({"sleep", "0.3"}, {}, {.every = Duration{20'000'000}, .done = [&] { ++done; }});
+  ASSERT_TRUE(ending);
+  EXPECT_EQ(ending->code(), 0);
+  EXPECT_GE(done, 3);
 }
 
 TEST(ChildProcess, PassesSignalsOn) {

@@ -24,6 +24,7 @@
 #include "base/rng.hpp"
 #include "base/text.hpp"
 #include "plan/plan_reader.hpp"
+#include "runs/client_counters.hpp"
 #include "runs/compile_plan.hpp"
 #include "runs/gather.hpp"
 #include "runs/guard_history.hpp"
@@ -104,6 +105,7 @@ class RunLife::State {
   State(RunOptions options, Clock& clock) : options_(std::move(options)), clock_(clock) {}
 
   void prepare();
+  void beat() const;
   void finish(const Ending& ending);
   void end_replacing(bool ended_well);
   void release() {
@@ -145,10 +147,12 @@ class RunLife::State {
   std::size_t known_osts() const { return before_.size() == 1 ? before_.begin()->second.osts.size() : 0; }
 
   Result<void> record(const Ending& ending);
+  std::uint64_t planned_of(std::span<const std::uint32_t> rows) const;
   void mark_created(const Gathered& gathered);
   Result<void> plan_next();
   Result<void> give_up(const std::string& why);
   void tell_gain();
+  void tell_unseen();
 
   RunOptions options_;
   Clock& clock_;
@@ -163,6 +167,7 @@ class RunLife::State {
   std::unique_ptr<ReplacedFiles> replaced_;
   std::string no_plan_;                                     // why there is none
   std::unordered_map<std::string, model::Cluster> before_;  // by file system, when the run began
+  std::optional<Bytes> client_before_;                      // written by this node's client of the only one
   input::UniqueFd planning_;                                // the application's lock, as long as this run plans
   bool others_plan_ = false;                                // it was waited for in vain
   bool known_unfit_ = false;                                // the plan that this run goes by is for another one
@@ -199,19 +204,14 @@ bool RunLife::State::open_store(Duration patience) {
 }
 
 bool RunLife::State::find_plan() {
-  if (options_.dry_run) {
-    auto found = store_->find_application(options_.owner, options_.application);
-    if (!found || !*found) return false;
-    application_ = std::make_unique<store::Application>(**std::move(found));
-  } else {
-    auto made = store_->ensure_application(options_.owner, options_.application, options_.fingerprint);
-    if (!made) {
-      note(fmt::format("no store: {}", made.error().message));
-      store_.reset();
-      return false;
-    }
-    application_ = std::make_unique<store::Application>(*std::move(made));
+  auto found = store_->find_application(options_.owner, options_.application);
+  if (!found) {
+    note(fmt::format("no store: {}", found.error().message));
+    store_.reset();
+    return false;
   }
+  if (!*found) return false;  // it is made when there is a run to record
+  application_ = std::make_unique<store::Application>(**std::move(found));
   auto all = store_->allocations(application_->id);
   if (!all) {
     note(fmt::format("no plan: {}", all.error().message));
@@ -249,17 +249,18 @@ bool RunLife::State::make_folder() {
       options_.trace_parent.empty() ? (options_.state.empty() ? std::string() : options_.state + "/runs") : options_.trace_parent;
   if (parent.empty()) return false;
   Rng rng(static_cast<std::uint64_t>(now()) ^ (static_cast<std::uint64_t>(::getpid()) << 40U));
-  auto made =
-      RunFolder::make(parent, fmt::format("{:%Y%m%d-%H%M%S}-{}-{:08x}", std::chrono::floor<std::chrono::seconds>(clock_.wall()),
-                                          ::getpid(), static_cast<std::uint32_t>(rng.bits())));
+  auto made = RunFolder::make(parent,
+                              fmt::format("{:%Y%m%d-%H%M%S}-{}-{:08x}", std::chrono::floor<std::chrono::seconds>(clock_.wall()),
+                                          ::getpid(), static_cast<std::uint32_t>(rng.bits())),
+                              clock_.wall());
   if (!made) {
     note(fmt::format("no folder for traces: {}", made.error().message));
     return false;
   }
   folder_ = std::make_unique<RunFolder>(*std::move(made));
   if (folder_->leftovers() > 0)
-    note(fmt::format("removed what {} killed before their end left",
-                     folder_->leftovers() == 1 ? "a run" : fmt::format("{} runs", folder_->leftovers())));
+    note(fmt::format("removed what {} left",
+                     folder_->leftovers() == 1 ? "a killed run" : fmt::format("{} killed runs", folder_->leftovers())));
   return true;
 }
 
@@ -271,7 +272,9 @@ void RunLife::State::look_at_targets() {
     if (asked) names.insert(mount.file_system);
   }
   for (const std::string& name : names) {
-    if (auto cluster = read_cluster(options_.settings.roots, name)) before_.emplace(name, *std::move(cluster));
+    const std::vector<std::string> roots = roots_of(mounts_, name, options_.settings.roots);
+    if (auto cluster = read_cluster(roots, name)) before_.emplace(name, *std::move(cluster));
+    if (names.size() == 1) client_before_ = client_written(roots, name);
   }
 }
 
@@ -310,6 +313,7 @@ Result<bool> RunLife::State::may_plan() {
 
 // Before the run: for its number of ranks, on the targets as they are, and for files that are to be moved aside.
 void RunLife::State::plan_anew() {
+  if (!application_) return;
   const auto last = store_->latest_prediction(application_->id);
   if (!last || !*last) return;
   const std::string why = why_unfit(**last);
@@ -518,12 +522,12 @@ void RunLife::State::choose_way() {
   if (possible) {
     const bool opened = open_store(kPatience);
     if (opened) find_late_plan();
-    if (opened && application_ && !options_.dry_run) {
-      for (std::string& told : put_back_leftovers(options_.state + "/replaced")) note(std::move(told));
+    if (opened && store_ && !options_.dry_run) {
+      for (std::string& told : put_back_leftovers(options_.state + "/replaced", clock_.wall())) note(std::move(told));
       look_at_targets();
       if (!question.learn_only && options_.plan_file.empty()) {
         plan_anew();
-        if (!allocation_) find_plan();
+        if (!allocation_ && application_) find_plan();
       }
     }
     question.has_plan = question.has_plan || allocation_ != nullptr;
@@ -579,10 +583,17 @@ void RunLife::State::prepare() {
                              config::default_sources().environment);
 }
 
+void RunLife::State::beat() const {
+  if (folder_) folder_->beat();
+  if (replaced_) replaced_->beat();
+}
+
 // ---- After ----
 
 Result<void> RunLife::State::record(const Ending& ending) {
   IEZ_TRY(gathered_, gather(folder_->trace_folder(), folders_, options_.settings.place.least_file));
+  IEZ_TRY(auto application, store_->ensure_application(options_.owner, options_.application, options_.fingerprint));
+  application_ = std::make_unique<store::Application>(std::move(application));
   const trace::RunInfo& info = gathered_.summary.run;
   store::Run run;
   run.application = application_->id;
@@ -609,7 +620,10 @@ Result<void> RunLife::State::record(const Ending& ending) {
     report_.written += file.written.count;
   }
   if (gathered_.summary.segments == 0) {
-    note("no process left a trace: is the program static, or did its ranks run where the state folder is not? (see iez inject)");
+    note(fmt::format(
+        "nothing was traced: no file below {} was opened, or iez does not see the program ('iez inject PROGRAM' tells), or "
+        "its nodes do not see {}",
+        first_of(folders_), options_.trace_parent.empty() ? "the state folder" : "the folder for traces"));
   }
   IEZ_TRY(const auto last, store_->prediction(prediction_));
   if (last && !last->rows.empty() && report_.files > 0) {  // without rows: it is not kept any more, and nothing is judged
@@ -617,6 +631,7 @@ Result<void> RunLife::State::record(const Ending& ending) {
     report_.created = use.created;
     report_.predicted = use.predicted;
     report_.existing = use.existing;
+    report_.placed = std::min(report_.placed, planned_of(use.rows));
     run.unplanned = use.created - use.predicted;
     misses = std::move(use.misses);
     if (ending.code() == 0) {
@@ -631,6 +646,18 @@ Result<void> RunLife::State::record(const Ending& ending) {
   IEZ_TRY([[maybe_unused]] const auto id, store_->record_run(run, gathered_.files, misses));
   report_.recorded = true;
   return {};
+}
+
+// How many of these files the plan of this run has. What was placed and did not survive, or is small, counts neither here nor
+// among the files created.
+std::uint64_t RunLife::State::planned_of(std::span<const std::uint32_t> rows) const {
+  if (report_.mode != Mode::place) return 0;
+  const auto plan = plan::PlanReader::open(folder_->plan_path());
+  if (!plan) return rows.size();
+  return static_cast<std::uint64_t>(std::ranges::count_if(rows, [&](std::uint32_t row) {
+    const auto found = plan->explain(gathered_.files[row].name);
+    return !found || (found->found != plan::Found::nothing && !found->left_alone);
+  }));
 }
 
 void RunLife::State::mark_created(const Gathered& gathered) {
@@ -712,6 +739,17 @@ void RunLife::State::tell_gain() {
   if (answer.reads.gain != planning::Gain::unknown) report_.read_ratio = answer.reads.ratio;
 }
 
+// What this node's client wrote, and the trace has not.
+void RunLife::State::tell_unseen() {
+  if (!client_before_ || before_.size() != 1) return;
+  const std::string& name = before_.begin()->first;
+  const auto after = client_written(roots_of(mounts_, name, options_.settings.roots), name);
+  if (!after || *after < *client_before_) return;
+  const Bytes written{after->count - client_before_->count};
+  if (std::string text = unseen_text(written, gathered_.called, Duration{now() - started_ns_}); !text.empty())
+    note(std::move(text));
+}
+
 void RunLife::State::end_replacing(bool ended_well) {
   if (!replaced_) return;
   for (std::string& told : replaced_->finish(ended_well)) note(std::move(told));
@@ -733,6 +771,8 @@ void RunLife::State::finish(const Ending& ending) {
     }
   }
   mark_created(gathered_);
+  report_.ost_cost = ost_cost(gathered_, known_osts());
+  tell_unseen();
   tell_gain();
   if (report_.files == 0) return;
   if (!ended_well) return;  // what there is stays: a plan, or none
@@ -756,6 +796,7 @@ RunLife::RunLife(RunOptions options, Clock& clock) : state_(std::make_unique<Sta
 RunLife::~RunLife() = default;
 void RunLife::prepare() { state_->prepare(); }
 const Variables& RunLife::variables() const { return state_->variables(); }
+void RunLife::beat() const { state_->beat(); }
 void RunLife::finish(const Ending& ending) { state_->finish(ending); }
 void RunLife::not_started() { state_->end_replacing(false); }
 void RunLife::release() { state_->release(); }

@@ -60,10 +60,11 @@ struct RunReport {
   std::uint64_t created = 0;       // of the files: made by this run, and large enough to be planned
   std::uint64_t predicted = 0;     // of those
   std::uint64_t existing = 0;      // large enough, and written over in place
-  std::uint64_t placed = 0;        // layouts applied
+  std::uint64_t placed = 0;        // of those created, by the plan; where there was no prediction, all layouts applied
   std::uint64_t refused = 0;       // layouts that the file system did not take, or that others were faster with
   std::uint64_t respected = 0;     // files in directories with a layout of their own
   std::optional<double> accuracy;  // of sizes, 0 to 100
+  std::optional<double> ost_cost;  // the fullest OST over the mean, by what this run wrote to large files
   bool recorded = false;
   bool given_up = false;              // the plan
   std::string gain;                   // placed runs against those by default, in words; empty: nothing to compare yet
@@ -86,6 +87,7 @@ class RunLife {
 
   void prepare();
   const Variables& variables() const;
+  void beat() const;  // once in kHeartbeat, while the command runs
   void finish(const Ending& ending);
   void not_started();
   void release();  // the folder: before the process ends without its destructors

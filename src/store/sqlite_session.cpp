@@ -226,10 +226,14 @@ Result<std::unique_ptr<Session>> open_sqlite_session(const std::string& path, bo
   IEZ_CHECK(check_owner(path, status));
   const bool write_ahead_log = !on_network(path);
   const auto wait = std::chrono::duration_cast<std::chrono::milliseconds>(patience);
-  IEZ_TRY(
-      auto database,
-      sql::Database::open(
-          path, {.durability = sql::Durability::machine, .write_ahead_log = write_ahead_log, .create = false, .patience = wait}));
+  auto opened = sql::Database::open(
+      path, {.durability = sql::Durability::machine, .write_ahead_log = write_ahead_log, .create = false, .patience = wait});
+  if (!opened && opened.error().message.find("file is not a database") != std::string::npos) {
+    return fail(Errc::parse,
+                fmt::format("{}: no interaction database, nor another one of SQLite; choose another file, or move this one away",
+                            text::printable(path)));
+  }
+  IEZ_TRY(auto database, std::move(opened));
   database->run("PRAGMA foreign_keys = ON");
   if (database->failed()) return std::unexpected(failure_of(*database, path).error);
   return std::make_unique<SqliteSession>(std::move(database), path);

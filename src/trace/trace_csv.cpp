@@ -115,17 +115,8 @@ class Reader {
   }
 
   Result<void> check_record() const {
-    switch (records_.problem()) {
-      case input::CsvRecords::Problem::none:
-        return {};
-      case input::CsvRecords::Problem::unterminated:
-        return fail_line("found a quote that opens a field and no quote that closes it, expected both");
-      case input::CsvRecords::Problem::text_after_quote:
-        return fail_line("found text after the quote that closes a field, expected a comma; a quote within is written twice");
-      case input::CsvRecords::Problem::quote_in_field:
-        return fail_line("found a quote within a field, expected the whole field in quotes, and the one within twice");
-    }
-    return {};
+    if (records_.problem() == input::CsvRecords::Problem::none) return {};
+    return fail_line(input::explain(records_.problem()));
   }
 
   Result<void> read_header() {

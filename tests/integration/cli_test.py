@@ -4,13 +4,16 @@
 import json
 import os
 import pathlib
+import pwd
 import re
 import shutil
+import signal
 import subprocess
+import tempfile
 import time
 import unittest
 
-from terminal import output_on_terminal
+from terminal import Session, output_on_terminal
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 IEZ = os.environ.get("IEZ", str(ROOT / "build/dev/apps/iez/iez"))
@@ -127,6 +130,9 @@ class Exit(Case):
         ):
             with self.subTest(command=command):
                 self.assert_ends(run(*command), 2, f"did you mean {meant}?")
+        for words, said in ((("stauts",), "unknown command 'stauts'; did you mean status?"), (("layout", "shwo"), "unknown command 'shwo'; did you mean show?"),
+                            (("zzzzzzzzz",), "unknown command 'zzzzzzzzz'\n")):
+            self.assert_ends(run(*words), 2, said)
         for command in (("status", "--zzzzzzzzzzzz"), ("status", "lustre-2.10.1")):
             result = run(*command)
             self.assert_ends(result, 2)
@@ -144,6 +150,19 @@ class Help(Case):
                     self.assertNotIn("\x1b", result.stdout)
                 self.assertEqual(results[0].stdout, results[1].stdout)
                 self.assertEqual(results[0].stdout, results[2].stdout)
+
+    def test_help_fits_80_columns_and_has_an_example(self):
+        for command in ((), *COMMANDS):
+            text = run(*command, "--help").stdout
+            with self.subTest(command=command):
+                long = [line for line in text.splitlines() if len(line) > 80 and not line.startswith(("  -", "  iez ", "Usage: "))]
+                self.assertEqual(long, [])
+                if command and "\nSubcommands:\n" not in text or command in (("agent",), ("place",)):
+                    self.assertRegex(text, rf"\nExample:\n  .*iez {' '.join(command)}\b")
+
+    def test_commands_are_in_groups(self):
+        text = run("--help").stdout
+        self.assertEqual(re.findall(r"(?m)^(\w+):$", text), ["Options", "Run", "Observe", "Plan", "Administer", "Research"])
 
     def test_every_command_is_listed(self):
         text = run("--help").stdout
@@ -308,6 +327,65 @@ class Terminal(Case):
             text = self.on_terminal("status", "--root", "lustre-2.10.1", LC_ALL=locale)
             self.assertEqual(text.isascii(), not fancy, locale)
 
+    CAPTURED = (("status", "--root", "lustre-2.10.1"), ("status", "--root", "lustre-2.17.0-after"),
+                ("top", "--root", "lustre-2.17.0-after", "--since", "lustre-2.17.0-before"), ("top", "--root", "lustre-2.17.0-after", "--per", "ost"),
+                ("top", "--root", "get_param/2.14.0_ddn162_job_stats.txt"),
+                ("contention", "--root", "lustre-2.17.0-after", "--since", "lustre-2.17.0-before"))
+
+    def test_what_is_shown_fits_the_terminal(self):
+        for columns in (80, 100, 120):
+            for command in self.CAPTURED:
+                with self.subTest(command=command, columns=columns):
+                    text, status = output_on_terminal((IEZ, *command), stderr=subprocess.DEVNULL, cwd=CAPTURES, columns=columns,
+                                                      env={"PATH": os.environ["PATH"], "TERM": "dumb", "LC_ALL": "C.UTF-8"})
+                    self.assertEqual(status, 0)
+                    lines = text.replace("\r", "").splitlines()
+                    self.assertLessEqual(max(map(len, lines)), columns, text)
+                    self.assertGreater(len(lines), 3)
+
+    def test_more_columns_show_more(self):
+        def titles(columns):
+            text, _ = output_on_terminal((IEZ, "status", "--root", "lustre-2.10.1"), stderr=subprocess.DEVNULL, cwd=CAPTURES, columns=columns,
+                                         env={"PATH": os.environ["PATH"], "TERM": "dumb", "LC_ALL": "C"})
+            return [line.split() for line in text.splitlines() if line.startswith(("SERVER", "OST "))]
+
+        self.assertEqual(titles(80), [["SERVER", "OSTS", "SIZE", "AVAILABLE", "USE", "CPU", "MEMORY", "LOAD"], ["OST", "SERVER", "AVAILABLE", "USE", "STATE"]])
+        self.assertEqual(titles(140), [["SERVER", "OSTS", "SIZE", "USED", "AVAILABLE", "USE", "CPU", "MEMORY", "LOAD"],
+                                       ["OST", "SERVER", "SIZE", "USED", "AVAILABLE", "USE", "STATE"]])
+
+    def watching(self, *command):
+        session = Session((IEZ, *command, "--watch", "--every", "30s"), cwd=CAPTURES, env={"PATH": os.environ["PATH"], "TERM": "xterm", "TZ": "UTC"})
+        self.addCleanup(session.close)
+        return session
+
+    def test_keys(self):
+        session = self.watching("status", "--root", "lustre-2.10.1")
+        self.assertRegex(session.until("OST0006"), r"iez status  every 30\.0 s  \d\d:\d\d:\d\d  s: OSTs by number  q: quit")
+        session.type("s")
+        by_use = session.until("OST0001  ")
+        self.assertIn("s: OSTs by use", by_use)
+        self.assertLess(by_use.index("OST0000"), by_use.index("OST0001"))
+        session.type("q")
+        self.assertEqual(session.end(), 0)
+        self.assertTrue(session.is_as_before())
+
+    def test_other_columns_by_a_key(self):
+        session = self.watching("top", "--root", "lustre-2.10.1", "--interval", "50ms")
+        for column in ("rate", "read", "write", "ops", "size", "job", "bytes", "rate"):
+            self.assertIn("q: quit", session.until(f"s: by {column}  q: quit"))
+            session.type("s")
+        session.type("q")
+        self.assertEqual(session.end(), 0)
+
+    def test_the_terminal_is_given_back(self):
+        for send, status in ((signal.SIGINT, -signal.SIGINT), (signal.SIGTERM, -signal.SIGTERM), (signal.SIGKILL, -signal.SIGKILL)):
+            session = self.watching("status", "--root", "lustre-2.10.1")
+            session.until("OST0006")
+            self.assertFalse(session.is_as_before())
+            session.process.send_signal(send)
+            self.assertEqual(session.end(), status)
+            self.assertEqual(session.is_as_before(), send != signal.SIGKILL)
+
     def test_documents_have_no_colour(self):
         json.loads(self.on_terminal("status", "--root", "lustre-2.10.1", "--json"))
 
@@ -328,7 +406,7 @@ class Completion(Case):
     def test_offers(self):
         levels = ["debug", "error", "info", "off", "warning"]
         for words, offered in (
-            (("iez", ""), ["advise", "agent", "app", "bench", "collective", "completion", "contention", "db", "demo", "forecast", "help", "inject", "jobs", "keys", "lab",
+            (("iez", ""), ["advise", "agent", "app", "bench", "collective", "completion", "contention", "db", "demo", "doctor", "forecast", "help", "inject", "jobs", "keys", "lab",
                            "layout", "log", "place", "plan", "repro", "run", "serve", "sim", "status", "token", "top", "trace", "tune", "workload"]),
             (("iez", "st"), ["status"]),
             (("iez", "zz"), []),
@@ -360,6 +438,22 @@ class Completion(Case):
         ):
             with self.subTest(words=words):
                 self.assertEqual(self.complete(*words), offered)
+
+    def test_applications_are_offered(self):
+        with tempfile.TemporaryDirectory() as folder:
+            environment = {"PATH": f"{pathlib.Path(IEZ).resolve().parent}:{os.environ['PATH']}", "IEZ_STATE": folder}
+            script = 'source /dev/stdin; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _iez; printf "%s\\n" "${COMPREPLY[@]}"'
+
+            def offered(*words):
+                return sorted(subprocess.run(["bash", "--norc", "-uc", script, "bash", *words], input=self.script, capture_output=True, text=True,
+                                             check=True, timeout=60, env=environment).stdout.split())
+
+            self.assertEqual(offered("iez", "app", "show", ""), [])
+            known = (ROOT / "tests/fuzz/corpus/store_lines/all_kinds").read_text(encoding="utf-8")
+            known = known.replace('"owner":"ann"', f'"owner":"{pwd.getpwuid(os.getuid()).pw_name}"')
+            subprocess.run([IEZ, "db", "import", "-"], check=True, capture_output=True, timeout=60, env=environment, input=known, text=True)
+            for words in (("iez", "app", "show", ""), ("iez", "app", "forget", ""), ("iez", "run", "--app", ""), ("iez", "plan", "explain", "--app", "")):
+                self.assertEqual(offered(*words), ["ior"], words)
 
     def test_every_option_is_offered(self):
         def told(*command):

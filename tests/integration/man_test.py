@@ -31,11 +31,11 @@ ELSEWHERE = {"help": "iez"}
 AGENTS = {"samples", "age", "duplicates", "restarts", "missing", "skew", "stale_samples", "targets"}
 CONDITIONAL = {"iez-agent": AGENTS,
                "iez-plan": {"application", "plan", "planner", "policy", "made_ns", "file_system", "pattern", "created_as", "reason", "state",
-                            "ost_cost_before", "ost_cost_after", "oss_cost_before", "oss_cost_after", "notes", "now", "applications"},
-               "iez-run": {"recorded", "files", "bytes_written", "created", "predicted", "existing", "placed", "refused", "respected", "accuracy",
+                            "ost_cost_before", "ost_cost_after", "oss_cost_before", "oss_cost_after", "notes", "now", "follows", "applications"},
+               "iez-run": {"recorded", "files", "bytes_written", "created", "predicted", "existing", "placed", "refused", "respected", "accuracy", "ost_cost",
                            "gain", "write_ratio", "read_ratio", "given_up", "next_plan", "verdict", "planner", "next_files"},
                "iez-bench": {"cases"}, "iez-collective": {"unasked", "ways"}, "iez-place": {"placed", "phases", "by_default", "phases_bound", "verdict", "gain"},
-               "iez-layout": {"extension_size"}, "iez-serve": {"url", "samples", "requests", "state"}, "iez-db": {"store"}, "iez-repro": {"columns"}, "iez": {"time", "level", "message"}}
+               "iez-layout": {"extension_size"}, "iez-serve": {"url", "samples", "requests", "state", "agents", "osts", "stale", "plans", "files", "reserved", "queue", "busy"}, "iez-db": {"store"}, "iez-repro": {"columns"}, "iez": {"time", "level", "message"}}
 SECTIONS = ("NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "OUTPUT", "FILES", "EXIT STATUS", "EXAMPLES", "SEE ALSO")
 
 
@@ -51,9 +51,9 @@ def help_of(command):
 
 
 def subcommands(command=()):
-    """The names below "Subcommands:" of a help."""
-    _, _, listed = help_of(command).partition("\nSubcommands:\n")
-    return re.findall(r"^  (\w[\w-]*) ", listed, flags=re.MULTILINE)
+    """The names below "Subcommands:" of a help, or below the groups of that of iez itself."""
+    _, _, listed = help_of(command).partition("\nSubcommands:\n" if command else "\nRun:\n")
+    return re.findall(r"^  (\w[\w-]*) ", listed.partition("\nExample:\n")[0], flags=re.MULTILINE)
 
 
 def commands_of(page):
@@ -199,6 +199,7 @@ JSON_RUNS = {
     "iez-keys": [("keys", "init", "--json", "--dir", pathlib.Path(SCRATCH.name) / "keys"),
                  ("keys", "show", "agent", "--json", "--dir", pathlib.Path(SCRATCH.name) / "keys")],
     "iez-inject": [("inject", "--json", IEZ)],
+    "iez-doctor": [("doctor", "--json")],
     "iez-bench": [("bench", "--json"), ("bench", "--quick", "--json", "lustre-parse"), ("bench", "--measure", JOB_STATS)],
 }
 

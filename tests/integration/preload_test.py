@@ -256,6 +256,21 @@ class Settings(Case):
         self.write({"IEZ_TRACE": str(self.traces), "IEZ_ONLY": f"{self.work}"})
         self.assertEqual(list(self.rows()), ["out"])
 
+    @unittest.skipUnless(os.access("/dev/shm", os.W_OK), "/dev/shm cannot be written")
+    def test_a_folder_that_is_asked_for_by_name_is_traced_wherever_it_is(self):
+        with tempfile.TemporaryDirectory(dir="/dev/shm", prefix="iez-only-") as folder:
+            def traced(only):
+                for path in self.segments():
+                    path.unlink()
+                self.run_with("sh", "-c", f"echo x > {folder}/out; echo y > /dev/null", variables={"IEZ_TRACE": str(self.traces), **only})
+                return {row["name"] for row in self.trace()["rows"]} if self.segments() else set()
+
+            self.assertEqual(traced({"IEZ_ONLY": folder}), {f"{folder}/out"})
+            self.assertEqual(traced({"IEZ_ONLY": "/dev/shm"}), {f"{folder}/out"})
+            self.assertEqual(traced({}), set())
+            self.assertEqual(traced({"IEZ_ONLY": "/"}), set(), "all but what the system's folders have")
+            self.assertEqual(traced({"IEZ_ONLY": folder, "IEZ_EXCEPT": "/dev"}), set(), "who says what is left out is obeyed")
+
     def test_single_calls(self):
         self.write({"IEZ_TRACE": str(self.traces), "IEZ_TRACE_CALLS": "1"}, "conv=fsync")
         shown = subprocess.run([IEZ, "trace", "show", self.segments()[0], "--json", "--calls"], capture_output=True, check=True, timeout=60)

@@ -66,7 +66,7 @@ class Quick(FolderCase):
     def test_document(self):
         self.assertEqual(self.first.stderr, "")
         self.assertEqual(self.first.stdout.count("\n"), 1)
-        self.assertEqual(list(self.document), ["quick", "held", "missed", "without_target", "sections"])
+        self.assertEqual(list(self.document), ["quick", "published", "fitted", "unpublished", "bounded", "without_target", "sections"])
         self.assertIs(self.document["quick"], True)
         self.assertEqual([section["id"] for section in self.document["sections"]], SECTIONS)
         verdicts = []
@@ -78,7 +78,7 @@ class Quick(FolderCase):
                 self.assertRegex(constant["origin"], "^(published|fitted|assumed|read off|from)")
             for row in section["rows"]:
                 self.assertEqual(list(row), ROW_KEYS)
-                self.assertIn(row["kind"], ("fitted", "predicted", "computed", "outside"))
+                self.assertIn(row["kind"], ("fitted", "predicted", "computed", "bounded", "outside"))
                 self.assertEqual(row["target"] == "", row["holds"] is None, row)
                 self.assertEqual(row["kind"] == "outside", row["ours"] is None, row)
                 if row["holds"] is False:
@@ -86,8 +86,17 @@ class Quick(FolderCase):
                 if row["difference"] is not None:
                     self.assertAlmostEqual(row["difference"], row["ours"] / row["paper"] - 1, places=9)
                 verdicts.append(row["holds"])
-        self.assertEqual([self.document[key] for key in ("held", "missed", "without_target")],
-                         [verdicts.count(value) for value in (True, False, None)])
+        tallies = [self.document[key] for key in ("published", "fitted", "unpublished", "bounded")]
+        self.assertEqual(sum(tally["held"] for tally in tallies), verdicts.count(True))
+        self.assertEqual(sum(tally["targets"] for tally in tallies), verdicts.count(True) + verdicts.count(False))
+        self.assertEqual(self.document["without_target"], verdicts.count(None))
+        self.assertEqual(self.document["bounded"], {"held": 4, "targets": 4})
+
+    def test_the_allocator_of_the_source_is_shown_first_with_equal_loads(self):
+        rows = [row for row in self.rows("placement") if ": paper-sequential" in row["what"]]
+        self.assertEqual([round(row["ours"], 4) for row in rows[:4]], [1.0254, 1.0547, 1.0547, 1.1264])
+        self.assertEqual([row["what"].endswith(", servers loaded 10, 16 and 19 %") for row in rows], [False] * 4 + [True] * 4)
+        self.assertGreater(rows[4]["ours"], rows[0]["ours"])
 
     def test_what_must_hold(self):
         for what in ("FIX(8,1024)", "CC(60,1024)", "CC(25,1): credits after the first RPC"):

@@ -245,6 +245,21 @@ class PlansTest(ServeCase):
             self.assertEqual(complaints, [], "but for the unit that the exporters of Lustre chose")
 
     @unittest.skipUnless(shutil.which("prometheus"), "no Prometheus here")
+    def test_status(self):
+        server = self.serve()
+        asked = subprocess.run([IEZ, "serve", "status", server.about["url"], "--json"], capture_output=True, text=True, check=True, timeout=WAIT)
+        told = json.loads(asked.stdout)
+        self.assertEqual((told["osts"], told["stale"], told["agents"], told["plans"], told["queue"], told["busy"]), (6, 0, {}, 0, 0, False))
+        self.assertEqual(server.ask("POST", "/v1/plans", request_of("seen", files=3))[0], 200)
+        asked = subprocess.run([IEZ, "serve", "status", server.about["url"]], capture_output=True, text=True, check=True, timeout=WAIT)
+        self.assertRegex(asked.stdout, r"(?m)^agents +none$")
+        self.assertRegex(asked.stdout, r"(?m)^OSTs +6 known, 0 of them")
+        self.assertRegex(asked.stdout, r"(?m)^plans +1 yours to see and not yet written, of 3 files; 3\.\d+ MiB reserved")
+        self.assertRegex(asked.stdout, r"(?m)^queue +0 requests waiting$")
+        nobody = subprocess.run([IEZ, "serve", "status", "http://127.0.0.1:1"], capture_output=True, text=True, check=False, timeout=WAIT)
+        self.assertEqual((nobody.returncode, nobody.stdout), (1, ""))
+        self.assertIn("nobody listens there", nobody.stderr)
+
     def test_prometheus_reads_it(self):
         server = self.serve()
         with socket.socket() as free:

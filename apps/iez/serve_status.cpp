@@ -1,0 +1,136 @@
+#include "serve_status.hpp"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "api/coordinator_client.hpp"
+#include "base/text.hpp"
+#include "config/settings.hpp"
+#include "json.hpp"
+#include "table.hpp"
+
+namespace iez::cli {
+
+namespace {
+
+struct Report {
+  std::string url;
+  std::map<std::string, std::size_t> agents;  // by state
+  std::size_t osts = 0;
+  std::size_t stale = 0;
+  std::uint64_t reserved = 0;  // bytes
+  std::size_t plans = 0;       // that wait
+  std::uint64_t files = 0;     // of them
+  std::size_t queue = 0;
+  bool busy = false;
+};
+
+// Where this node's own coordinator listens.
+std::string own_url(const config::Settings::Serve& serve) {
+  std::string address = serve.listen;
+  for (const std::string_view any : {"0.0.0.0:", "[::]:", "*:"}) {
+    if (address.starts_with(any)) address = "127.0.0.1:" + address.substr(any.size());
+  }
+  return (serve.certificate.empty() ? "http://" : "https://") + address;
+}
+
+// The sample of a metric without labels; nothing if there is none.
+std::optional<double> sample_of(std::string_view metrics, std::string_view name) {
+  while (!metrics.empty()) {
+    std::string_view line = metrics.substr(0, metrics.find('\n'));
+    metrics.remove_prefix(std::min(metrics.size(), line.size() + 1));
+    if (text::take_word(line) == name) return text::parse_double(text::trim(line));
+  }
+  return std::nullopt;
+}
+
+std::unexpected<Error> no_sense(const std::string& url, std::string_view path) {
+  return fail(Errc::parse, fmt::format("{}{}: an answer that makes no sense; is it a coordinator of iez?", url, path));
+}
+
+Result<Report> ask(api::CoordinatorClient& client, const std::string& url) {
+  Report out{.url = url};
+  IEZ_TRY(const std::string cluster_text, client.get("/v1/cluster"));
+  IEZ_TRY(const std::string agents_text, client.get("/v1/agents"));
+  IEZ_TRY(const std::string metrics, client.get("/metrics"));
+  IEZ_TRY(const auto plans, client.plans(""));
+  try {
+    const auto cluster = nlohmann::json::parse(cluster_text);
+    for (const auto& file_system : cluster.at("file_systems")) {
+      for (const auto& ost : file_system.at("osts")) {
+        ++out.osts;
+        out.stale += ost.at("stale").get<bool>() ? 1U : 0U;
+        out.reserved += ost.at("reserved").get<std::uint64_t>();
+      }
+    }
+    const auto agents = nlohmann::json::parse(agents_text);
+    for (const auto& agent : agents.at("agents")) ++out.agents[agent.at("state").get<std::string>()];
+  } catch (const nlohmann::json::exception&) {
+    return no_sense(url, "/v1/cluster");
+  }
+  for (const api::PlanRow& plan : plans) {
+    if (plan.state != "pending") continue;
+    ++out.plans;
+    out.files += plan.files;
+  }
+  const auto queue = sample_of(metrics, "iez_queue_requests");
+  const auto busy = sample_of(metrics, "iez_gate_closed");
+  if (!queue || !busy) return no_sense(url, "/metrics");
+  out.queue = static_cast<std::size_t>(*queue);
+  out.busy = *busy > 0;
+  return out;
+}
+
+std::string to_text(const Report& report) {
+  std::string agents;
+  for (const auto& [state, count] : report.agents) agents += fmt::format("{}{} {}", agents.empty() ? "" : ", ", count, state);
+  return fmt::format(
+      "coordinator  {}\n"
+      "agents       {}\n"
+      "OSTs         {}\n"
+      "plans        {} yours to see and not yet written, of {}; {} reserved in all\n"
+      "queue        {}\n",
+      text::printable(report.url), agents.empty() ? "none" : agents,
+      report.osts == 0 ? "none known" : fmt::format("{} known, {} of them not heard of for long", report.osts, report.stale),
+      report.plans, counted(report.files, "file"), to_string(Bytes{report.reserved}),
+      report.busy ? fmt::format("{} wait, since this node is busy", counted(report.queue, "request"))
+                  : fmt::format("{} waiting", counted(report.queue, "request")));
+}
+
+std::string to_json(const Report& report) {
+  ordered_json agents = ordered_json::object();
+  for (const auto& [state, count] : report.agents) agents[state] = count;
+  return to_line({{"url", report.url},
+                  {"agents", std::move(agents)},
+                  {"osts", report.osts},
+                  {"stale", report.stale},
+                  {"reserved", report.reserved},
+                  {"plans", report.plans},
+                  {"files", report.files},
+                  {"queue", report.queue},
+                  {"busy", report.busy}});
+}
+
+}  // namespace
+
+Result<void> run_serve_status(const ServeStatusOptions& options, Context& /*context*/) {
+  IEZ_TRY(const auto settings, config::load_settings(config::default_sources()));
+  api::CoordinatorClient::Options asking{.url = options.url, .token = {}, .ca_file = options.ca_file};
+  if (asking.url.empty()) asking.url = settings.coordinator.url;
+  if (asking.url.empty()) asking.url = own_url(settings.serve);
+  if (asking.ca_file.empty()) asking.ca_file = settings.coordinator.ca_file;
+  asking.timeout = settings.coordinator.timeout;
+  const std::string& token = options.token_file.empty() ? settings.coordinator.token_file : options.token_file;
+  if (!token.empty()) {
+    IEZ_TRY(asking.token, api::read_token(token));
+  }
+  IEZ_TRY(const auto client, api::CoordinatorClient::make(asking));
+  IEZ_TRY(const Report report, ask(*client, asking.url));
+  return print(options.json ? to_json(report) : to_text(report));
+}
+
+}  // namespace iez::cli
