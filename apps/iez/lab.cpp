@@ -115,6 +115,9 @@ Result<void> run_lab_up(const LabUpOptions& options, Context& context) {
   take(config.job_variable, options.job_variable);
   take(config.seed, options.seed);
   IEZ_CHECK(lab::start(config, own_program(), say_progress));
+  // Whoever plans by a mount from now on finds its OSTs.
+  for (std::uint32_t client = 0; client < config.clients; ++client)
+    await_statistics(config, lab::params_root(config, fmt::format("client{}", client)), context.clock);
   const auto states = lab::look(config);
   if (options.json) return print(lab_status_json(config, states));
   return print(lab_status_text(config, states, context.terminal, true));

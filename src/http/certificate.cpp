@@ -74,8 +74,7 @@ Result<CertificateInfo> read_certificate(const std::string& path) {
   const Owned<GENERAL_NAMES> names(
       static_cast<GENERAL_NAMES*>(::X509_get_ext_d2i(certificate.get(), NID_subject_alt_name, nullptr, nullptr)));
   for (int i = 0; names && i < sk_GENERAL_NAME_num(names.get()); ++i) {
-    if (std::string name = text_of(*sk_GENERAL_NAME_value(names.get(), i)); !name.empty())
-      info.names.push_back(std::move(name));
+    if (std::string name = text_of(*sk_GENERAL_NAME_value(names.get(), i)); !name.empty()) info.names.push_back(std::move(name));
   }
   return info;
 }

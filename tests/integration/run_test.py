@@ -387,7 +387,7 @@ int main(int argc, char** argv) {
 """, encoding="utf-8")
         run(["gcc", "-static", source, "-o", program])
         time.sleep(3)  # the counters of a lab are late
-        seen = "dd if=/dev/zero of=seen bs=1M count=8 conv=fsync status=none; sleep 1.5"
+        seen = "dd if=/dev/zero of=seen bs=1M count=8 conv=fsync status=none; sleep 4"
         told = self.report(["sh", "-c", f"sleep 6; {program} unseen; {seen}"], "--app", "unseen")
         self.assertEqual(told["files"], 1, told)
         self.assertRegex(" ".join(told["notes"]), r"this node wrote 3\d\.\d MiB meanwhile, of which 8\.00 MiB \(2\d %\) are in the trace")
