@@ -152,6 +152,7 @@ class RunLife::State {
   Result<void> plan_next();
   Result<void> give_up(const std::string& why);
   void tell_gain();
+  std::string written_file_system() const;
   void tell_unseen();
 
   RunOptions options_;
@@ -167,7 +168,7 @@ class RunLife::State {
   std::unique_ptr<ReplacedFiles> replaced_;
   std::string no_plan_;                                     // why there is none
   std::unordered_map<std::string, model::Cluster> before_;  // by file system, when the run began
-  std::optional<Bytes> client_before_;                      // written by this node's client of the only one
+  std::unordered_map<std::string, Bytes> client_before_;    // likewise, what this node's client had written
   input::UniqueFd planning_;                                // the application's lock, as long as this run plans
   bool others_plan_ = false;                                // it was waited for in vain
   bool known_unfit_ = false;                                // the plan that this run goes by is for another one
@@ -274,7 +275,7 @@ void RunLife::State::look_at_targets() {
   for (const std::string& name : names) {
     const std::vector<std::string> roots = roots_of(mounts_, name, options_.settings.roots);
     if (auto cluster = read_cluster(roots, name)) before_.emplace(name, *std::move(cluster));
-    if (names.size() == 1) client_before_ = client_written(roots, name);
+    if (const auto written = client_written(roots, name)) client_before_.emplace(name, *written);
   }
 }
 
@@ -739,13 +740,28 @@ void RunLife::State::tell_gain() {
   if (answer.reads.gain != planning::Gain::unknown) report_.read_ratio = answer.reads.ratio;
 }
 
+// The only one that has files which this run wrote; empty: there are several, or none.
+std::string RunLife::State::written_file_system() const {
+  std::string found;
+  for (const store::FileRow& file : gathered_.files) {
+    if (file.written.count == 0) continue;
+    const LayoutMount* const mount = mount_of(mounts_, file.name);
+    if (mount == nullptr || mount->file_system == found) continue;
+    if (!found.empty()) return "";
+    found = mount->file_system;
+  }
+  return found;
+}
+
 // What this node's client wrote, and the trace has not.
 void RunLife::State::tell_unseen() {
-  if (!client_before_ || before_.size() != 1) return;
-  const std::string& name = before_.begin()->first;
+  std::string name = written_file_system();
+  if (name.empty() && client_before_.size() == 1) name = client_before_.begin()->first;
+  const auto before = client_before_.find(name);
+  if (before == client_before_.end()) return;
   const auto after = client_written(roots_of(mounts_, name, options_.settings.roots), name);
-  if (!after || *after < *client_before_) return;
-  const Bytes written{after->count - client_before_->count};
+  if (!after || *after < before->second) return;
+  const Bytes written{after->count - before->second.count};
   if (std::string text = unseen_text(written, gathered_.called, Duration{now() - started_ns_}); !text.empty())
     note(std::move(text));
 }
@@ -771,7 +787,9 @@ void RunLife::State::finish(const Ending& ending) {
     }
   }
   mark_created(gathered_);
-  report_.ost_cost = ost_cost(gathered_, known_osts());
+  if (const auto on = before_.find(written_file_system()); on != before_.end()) {
+    report_.ost_cost = ost_cost(gathered_, on->second.osts.size());
+  }
   tell_unseen();
   tell_gain();
   if (report_.files == 0) return;
