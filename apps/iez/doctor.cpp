@@ -2,6 +2,7 @@
 
 #include <pwd.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -100,7 +101,7 @@ class Doctor {
     std::vector<std::string> files;
     std::error_code error;
     for (const std::string& file : sources.files) {
-      if (fs::exists(file, error)) files.push_back(file);
+      if (fs::is_regular_file(file, error)) files.push_back(file);
     }
     if (!settings_.enabled)
       return bad("settings", "enabled = false: iez run only runs the command", "remove the line, or IEZ_DISABLE");
@@ -155,17 +156,31 @@ class Doctor {
     absent("lustre", "neither a mount nor a target of Lustre is here");
   }
 
+  // Empty: the folder is there, or could be made.
+  static std::string why_not_made(const std::string& path) {
+    std::error_code error;
+    fs::path at = fs::absolute(path, error).lexically_normal();
+    while (at.has_relative_path() && !fs::exists(at, error)) at = at.parent_path();
+    struct statfs system{};
+    constexpr long kProc = 0x9fa0;
+    constexpr long kSys = 0x62656572;  // in these root may write, and make nothing
+    const bool real = ::statfs(at.c_str(), &system) == 0 && system.f_type != kProc && system.f_type != kSys;
+    if (real && fs::is_directory(at, error) && ::access(at.c_str(), W_OK | X_OK) == 0) return "";
+    return fmt::format("{}: {} may not be written", path, at.string());
+  }
+
   void look_at_state(const config::SettingsSources& sources) {
     const auto state = config::state_folder(sources);
     if (!state) return bad("state", state.error().message, "set HOME, or IEZ_STATE to a folder");
+    if (const std::string why = why_not_made(*state); !why.empty())
+      return bad("state", why, "set IEZ_STATE to a folder of yours");
     std::error_code error;
-    fs::path at = *state;
-    while (at.has_relative_path() && !fs::exists(at, error)) at = at.parent_path();
-    if (!fs::is_directory(at, error) || ::access(at.c_str(), W_OK | X_OK) != 0) {
-      return bad("state", fmt::format("{}: {} may not be written", *state, at.string()), "set IEZ_STATE to a folder of yours");
-    }
-    good("state", fmt::format("{}{}", *state, at == *state ? "" : ", made by the first run"));
+    good("state", fmt::format("{}{}", *state, fs::exists(*state, error) ? "" : ", made by the first run"));
     const std::string url = settings_.store.url.empty() ? store::default_store_url(*state) : settings_.store.url;
+    if (const auto parsed = store::parse_store_url(url); parsed && !parsed->server) {
+      if (const std::string why = why_not_made(fs::path(parsed->path).parent_path().string()); !why.empty())
+        return bad("store", why, "mend store.url");
+    }
     store::OpenOptions opening;
     opening.create = false;
     opening.upgrade = store::Upgrade::never;
@@ -197,7 +212,7 @@ class Doctor {
       return wrong(body.error(),
                    body.error().code == Errc::permission
                        ? "set coordinator.token_file to the file of your token; an administrator makes one by iez token USER"
-                       : "look at it: systemctl status iez-serve");
+                       : "is coordinator.url right? On that host: systemctl status iez-serve");
     }
     const auto cluster = nlohmann::json::parse(*body, nullptr, false);
     std::size_t osts = 0;
@@ -338,7 +353,8 @@ Result<void> run_doctor(const DoctorOptions& options, Context& context) {
     constexpr std::size_t kWidth = 80;
     IEZ_CHECK(print(to_text(findings, kWidth)));
   }
-  if (wrong > 0) return fail(Errc::not_found, fmt::format("{} of {} do not work", wrong, findings.size()));
+  if (wrong > 0)
+    return fail(Errc::not_found, fmt::format("{} of {} {} not work", wrong, findings.size(), wrong == 1 ? "does" : "do"));
   return {};
 }
 

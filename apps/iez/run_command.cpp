@@ -109,7 +109,7 @@ ordered_json to_json(const runs::RunReport& report, const std::string& applicati
 std::string told_files(const runs::RunReport& report) {
   std::string out = fmt::format("{}, {} written", counted(report.files, "file"), to_string(Bytes{report.written}));
   if (report.created > 0) out += fmt::format("; {} of {} large ones predicted", report.predicted, report.created);
-  if (report.mode == runs::Mode::place) out += fmt::format(", {} placed", report.placed);
+  if (report.mode == runs::Mode::place && report.placed > 0) out += fmt::format(", {} placed", report.placed);
   if (report.existing > 0) out += fmt::format("; {} written over in place", report.existing);
   if (report.respected > 0) out += fmt::format("; {} in directories with a layout of their own", report.respected);
   if (report.refused > 0) out += fmt::format("; {} refused", report.refused);
@@ -134,7 +134,8 @@ void tell(const runs::RunReport& report, const std::string& application, const R
   if (options.quiet) return;
   for (const std::string& note : report.notes) say(note);
   if (!report.recorded) return;
-  say(fmt::format("{}: {} {}", application, report.mode == runs::Mode::place ? "placed:" : "traced:", told_files(report)));
+  const std::string_view way = report.mode != runs::Mode::place ? "traced:" : report.placed > 0 ? "placed:" : "none placed:";
+  say(fmt::format("{}: {} {}", application, way, told_files(report)));
   if (!report.gain.empty()) say(report.gain);
   if (const std::string next = told_next(report); !next.empty()) say(next);
 }
@@ -180,7 +181,8 @@ bool can_be_written(const std::string& folder) {
 Result<void> check(const RunCommandOptions& options) {
   std::error_code error;
   if (!options.plan.empty()) {
-    if (const auto plan = plan::PlanReader::open(options.plan); !plan) return wrong("--plan", options.plan, plan.error().message);
+    if (const auto plan = plan::PlanReader::open(options.plan); !plan)  // its message names the file
+      return fail(Errc::invalid_argument, "--plan " + plan.error().message);
   }
   if (!options.coordinator.empty() && options.coordinator != "none") {
     IEZ_TRY([[maybe_unused]] const auto client, api::HttpClient::make({.what = "--coordinator", .url = options.coordinator}));

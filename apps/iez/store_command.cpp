@@ -495,7 +495,7 @@ Result<void> run_app_show(const AppShowOptions& options, Context& context) {
                        counted(prediction->row_count, "row"), to_string(prediction->bytes), percent_text(prediction->accuracy));
     out += model_text(model);
   } else {
-    out += "no prediction yet: it needs a run that is recorded\n";
+    out += "no prediction yet: it needs a run that ended well\n";
   }
   if (prediction && !prediction->verdict.empty()) {
     out += fmt::format("no plan: {}\n", text::printable(prediction->verdict));

@@ -34,16 +34,24 @@ std::string_view code(Colour colour) {
   return "";
 }
 
-// What does not fit ends with a '~'.
-std::string cut(std::string text, std::size_t width) {
-  if (width_of(text) <= width) return text;
+// Where so many characters end.
+std::size_t end_of(std::string_view text, std::size_t characters) {
   std::size_t end = 0;
-  for (std::size_t characters = 0; characters < width; ++characters) {
+  for (; characters > 0 && end < text.size(); --characters) {
     ++end;
     while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80) ++end;
-    if (characters + 2 == width) break;
   }
-  return width < 2 ? "~" : text.substr(0, end) + "~";
+  return end;
+}
+
+// What does not fit has a '~' in place of what is left out: near the front, since names of many files differ at their ends.
+std::string cut(std::string text, std::size_t width) {
+  const std::size_t all = width_of(text);
+  if (all <= width) return text;
+  if (width < 2) return "~";
+  const std::size_t front = (width - 1) / 3;
+  const std::size_t back = width - 1 - front;
+  return text.substr(0, end_of(text, front)) + "~" + text.substr(end_of(text, all - back));
 }
 
 std::string coloured(const Cell& cell, const Terminal& terminal) {

@@ -1,5 +1,7 @@
 #include "api/http_client.hpp"
 
+#include <netdb.h>
+
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -44,11 +46,27 @@ std::uint64_t retry_after(const httplib::Response& response) {
   return std::clamp<std::uint64_t>(seconds.value_or(1), 1, 3600);
 }
 
+std::string host_of(std::string_view url) {
+  url.remove_prefix(std::min(url.size(), url.find("://") + 3));
+  if (url.starts_with('[')) return std::string(url.substr(1, url.find(']') - 1));
+  return std::string(url.substr(0, url.find(':')));
+}
+
+// By name, or an address.
+bool is_known(const std::string& host) {
+  addrinfo* found = nullptr;
+  const bool known = ::getaddrinfo(host.c_str(), nullptr, nullptr, &found) == 0;
+  if (found != nullptr) ::freeaddrinfo(found);
+  return known;
+}
+
 // What happened, and what to do.
 std::string why_no_answer(httplib::Error error, const ClientOptions& options) {
   const std::string ca = options.ca_setting.empty() ? "its authority" : options.ca_setting;
   switch (error) {
     case httplib::Error::Connection:
+      if (!is_known(host_of(options.url)))
+        return fmt::format("no host '{}' is known here", text::printable(host_of(options.url)));
       return "nobody listens there: does it run, and are host and port right?";
     case httplib::Error::ConnectionTimeout:
       return "no connection in time";
@@ -149,9 +167,10 @@ Result<HttpClient::Answer> HttpClient::accepted(const std::string& method, const
 
 std::unexpected<Error> HttpClient::refusal(const Answer& answer) const {
   const auto problem = parse_problem(answer.body);
-  std::string what = problem && !problem->detail.empty()  ? problem->detail
-                     : problem && !problem->title.empty() ? problem->title
-                                                          : std::string("no reason given");
+  std::string what = problem && !problem->detail.empty() ? problem->detail
+                     : problem && !problem->title.empty()
+                         ? problem->title
+                         : std::string("no reason given: is it a service of iez that answers there?");
   if (answer.status == 429) what += fmt::format(" (try again in {} s)", answer.retry_after_s);
   return fail(code_of(answer.status), fmt::format("{}: {} (HTTP {})", state_->options.url, text::printable(what), answer.status));
 }

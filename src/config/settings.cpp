@@ -232,6 +232,8 @@ Result<Settings> load_settings(const SettingsSources& sources) {
       if (!error) continue;
       return fail_errno(error.value(), path);
     }
+    if (std::filesystem::is_directory(path, error))
+      return fail(Errc::io, fmt::format("{}: a directory; expected a file of settings", path));
     std::ifstream file(path, std::ios::binary);
     std::ostringstream content;
     content << file.rdbuf();

@@ -388,6 +388,11 @@ struct Listener::State {
     if (!local && !server.tls) log.warning("tokens travel in the clear: give a certificate", {{"listen", options.listen}});
     server.options = options;
     if (!tokens) server.known_peer = [](int socket) { return peer_is_own_user(socket); };
+    // The library's own default lets several processes listen at one port, which then take turns.
+    server.set_socket_options([](int socket) {
+      const int yes = 1;
+      static_cast<void>(::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes));
+    });
     server.set_payload_max_length(options.body_limit);
     server.set_keep_alive_max_count(1'000'000);  // only what it tells clients
     server.new_task_queue = [threads = options.threads] { return new httplib::ThreadPool(threads); };

@@ -209,7 +209,7 @@ class Deploy(unittest.TestCase):
                 result = self.on(name, "iez doctor", check=False, **variables)
                 self.assertEqual(result.returncode, 1, result.stdout)
                 self.assertIn(said, re.sub(r"\s+", " ", result.stdout))
-                self.assertRegex(result.stderr, r"iez doctor: 1 of \d+ do not work")
+                self.assertRegex(result.stderr, r"iez doctor: 1 of \d+ does not work")
                 self.on(name, mend)
                 again = self.on(name, "iez doctor --json", **variables)
                 self.assertTrue(json.loads(again.stdout)["healthy"])

@@ -216,6 +216,13 @@ class PlansTest(ServeCase):
         self.assertEqual(server.ask("POST", "/v1/plans", request_of("between"))[0], 200)
         self.assertEqual(server.end(), 0)
 
+    def test_one_for_a_port(self):
+        server = self.serve()
+        other = subprocess.run([IEZ, "serve", "--no-agents", "--state", str(self.folder / "other"), "--listen", f"127.0.0.1:{server.address.port}"],
+                               capture_output=True, text=True, check=False, timeout=WAIT)
+        self.assertEqual((other.returncode, other.stdout), (1, ""))
+        self.assertRegex(other.stderr, "[Aa]ddress already in use|cannot listen")
+
     def test_one_for_a_folder(self):
         self.serve()
         second = subprocess.run([IEZ, "serve", "--listen", "127.0.0.1:0", "--no-agents", "--state", str(self.folder / "state")],
