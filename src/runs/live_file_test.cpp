@@ -84,10 +84,11 @@ TEST_F(LiveFileTest, AnotherProcessOfTheSameIdIsAnotherOne) {
   path_ = folder_ + "/x";
   left_by_a_killed_process();
   std::string bytes = text();
-  // "iez-run NODE PROCESS START": the id of this process, which began at another time.
-  const std::size_t start = bytes.rfind(' ', bytes.find('\n'));
+  // "iez-run NODE PROCESS START": the id of this process, which began at another time than soon after the node did.
+  const std::size_t line = bytes.find('\n');
+  const std::size_t start = bytes.rfind(' ', line);
   const std::size_t process = bytes.rfind(' ', start - 1);
-  bytes.replace(process + 1, start - process - 1, std::to_string(::getpid()));
+  bytes.replace(process, line - process, " " + std::to_string(::getpid()) + " 1");
   std::ofstream(path_) << bytes;
   EXPECT_TRUE(take_abandoned(path_, now_));
 }
