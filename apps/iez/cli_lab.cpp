@@ -69,7 +69,7 @@ void CommandLine::add_lab() {
 void CommandLine::add_lab_up(CLI::App& command) {
   CLI::App* const up = command.add_subcommand("up", "Start it, or what is missing of it, and mount its clients");
   LabUpOptions& o = lab_up_;
-  const auto count = [up, this](const std::string& name, auto& value, const std::string& text) {
+  const auto count = [up](const std::string& name, auto& value, const std::string& text) {
     up->add_option(name, value, text)->type_name("N")->check(whole_number());
   };
   const auto size = [up](const std::string& name, std::optional<Bytes>& value, const std::string& text) {

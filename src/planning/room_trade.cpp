@@ -25,7 +25,7 @@ constexpr double kWorthIt = 1.001;  // times what all phases would take if each 
 
 RoomTrade::RoomTrade(const Problem& problem, const PhaseFiles& files, PhaseSolver& solver, std::vector<std::uint64_t>& used,
                      std::vector<std::uint64_t>& available)
-    : problem_(problem), files_(files), solver_(solver), used_(used), available_(available), scarce_(used.size()) {
+    : problem_(problem), solver_(solver), used_(used), available_(available), scarce_(used.size()) {
   for (std::uint32_t p = 0; p < problem.phases.size(); ++p) {
     Phase phase{.number = p, .files = {}, .items = {}, .choices = {}};
     for (const std::uint32_t i : files.of(p)) {

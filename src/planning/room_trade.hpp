@@ -71,7 +71,6 @@ class RoomTrade {
   void use_what_is_left(Placement& placement);
 
   const Problem& problem_;
-  const PhaseFiles& files_;
   PhaseSolver& solver_;
   std::vector<std::uint64_t>& used_;
   std::vector<std::uint64_t>& available_;
