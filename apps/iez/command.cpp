@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "config/settings.hpp"
 
 namespace iez::cli {
 
@@ -20,17 +21,6 @@ namespace {
 std::string_view environment(const char* name) {
   const char* const value = std::getenv(name);
   return value == nullptr ? std::string_view{} : value;
-}
-
-// "a:b:c", without empty ones.
-std::vector<std::string> split_paths(std::string_view paths) {
-  std::vector<std::string> out;
-  while (!paths.empty()) {
-    const std::size_t end = std::min(paths.find(':'), paths.size());
-    if (end > 0) out.emplace_back(paths.substr(0, end));
-    paths.remove_prefix(std::min(end + 1, paths.size()));
-  }
-  return out;
 }
 
 bool utf8_locale() {
@@ -59,7 +49,7 @@ Result<std::vector<std::unique_ptr<lustre::ParamSource>>> open_sources(const std
   std::vector<std::unique_ptr<lustre::ParamSource>> sources;
   std::vector<std::string> asked = roots;
   // As `iez lab exec` sets it.
-  if (asked.empty()) asked = split_paths(environment("IEZ_ROOT"));
+  if (asked.empty()) asked = config::split_paths(environment("IEZ_ROOT"));
   for (const std::string& root : asked.empty() ? std::vector<std::string>{"/"} : asked) {
     IEZ_TRY(auto source, lustre::open_source(root));
     sources.push_back(std::move(source));

@@ -295,7 +295,10 @@ Result<void> run_serve(const ServeOptions& options, Context& context) {
   return printed;
 }
 
-Result<void> run_token(const TokenOptions& options, Context& /*context*/) {
+namespace {
+
+// Into the tokens file, and its token to `output`, or stdout if that is none.
+Result<void> add_token(const TokenOptions& options, const input::UniqueFd& output) {
   std::string path = options.tokens;
   if (path.empty()) {
     IEZ_TRY(const auto settings, config::load_settings(config::default_sources()));
@@ -303,11 +306,6 @@ Result<void> run_token(const TokenOptions& options, Context& /*context*/) {
   }
   if (path.empty()) {
     return fail(Errc::invalid_argument, "which file? give --tokens FILE, or set serve.tokens_file");
-  }
-  input::UniqueFd output;
-  if (!options.output.empty()) {
-    output = input::UniqueFd(::open(options.output.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-    if (!output) return fail_errno(errno, options.output);
   }
   const std::string token = http::make_token();
   std::string line = http::digest_of(token) + ' ' + options.user;
@@ -336,6 +334,17 @@ Result<void> run_token(const TokenOptions& options, Context& /*context*/) {
   if (::write(output.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
     return fail_errno(errno, options.output);
   return {};
+}
+
+}  // namespace
+
+Result<void> run_token(const TokenOptions& options, Context& /*context*/) {
+  if (options.output.empty()) return add_token(options, {});
+  const input::UniqueFd output(::open(options.output.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!output) return fail_errno(errno, options.output);
+  auto added = add_token(options, output);
+  if (!added) (void)::unlink(options.output.c_str());
+  return added;
 }
 
 }  // namespace iez::cli

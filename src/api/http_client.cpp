@@ -1,7 +1,5 @@
 #include "api/http_client.hpp"
 
-#include <netdb.h>
-
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -46,28 +44,12 @@ std::uint64_t retry_after(const httplib::Response& response) {
   return std::clamp<std::uint64_t>(seconds.value_or(1), 1, 3600);
 }
 
-std::string host_of(std::string_view url) {
-  url.remove_prefix(std::min(url.size(), url.find("://") + 3));
-  if (url.starts_with('[')) return std::string(url.substr(1, url.find(']') - 1));
-  return std::string(url.substr(0, url.find(':')));
-}
-
-// By name, or an address.
-bool is_known(const std::string& host) {
-  addrinfo* found = nullptr;
-  const bool known = ::getaddrinfo(host.c_str(), nullptr, nullptr, &found) == 0;
-  if (found != nullptr) ::freeaddrinfo(found);
-  return known;
-}
-
 // What happened, and what to do.
 std::string why_no_answer(httplib::Error error, const ClientOptions& options) {
   const std::string ca = options.ca_setting.empty() ? "its authority" : options.ca_setting;
   switch (error) {
     case httplib::Error::Connection:
-      if (!is_known(host_of(options.url)))
-        return fmt::format("no host '{}' is known here", text::printable(host_of(options.url)));
-      return "nobody listens there: does it run, and are host and port right?";
+      return "nobody listens there, or there is no such host: does it run, and are host and port right?";
     case httplib::Error::ConnectionTimeout:
       return "no connection in time";
     case httplib::Error::Read:

@@ -196,7 +196,8 @@ void take_variables(const SettingsSources& sources, Node& tree) {
   }
 }
 
-// "a:b:c", without empty ones.
+}  // namespace
+
 std::vector<std::string> split_paths(std::string_view paths) {
   std::vector<std::string> out;
   while (!paths.empty()) {
@@ -206,8 +207,6 @@ std::vector<std::string> split_paths(std::string_view paths) {
   }
   return out;
 }
-
-}  // namespace
 
 SettingsSources default_sources() {
   SettingsSources sources;

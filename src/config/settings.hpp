@@ -88,6 +88,9 @@ struct SettingsSources {
 
 SettingsSources default_sources();
 
+// "a:b:c", as in $IEZ_ROOT, without empty parts.
+std::vector<std::string> split_paths(std::string_view paths);
+
 // Fails for a file that cannot be read, and for a value or a key that makes no sense.
 [[nodiscard]] Result<Settings> load_settings(const SettingsSources& sources);
 
