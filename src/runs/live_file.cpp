@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <system_error>
 #include <utility>
 
@@ -52,6 +53,9 @@ std::string own_mark() {
   return fmt::format("{} {} {} {}\n", kMagic, node_of_this_process(), process, start_of(process));
 }
 
+// Letters of a file name alone.
+std::string node_word() { return fmt::format("{:016x}", std::hash<std::string>{}(node_of_this_process())); }
+
 bool is_over(std::string_view mark, const struct stat& status, WallTime now) {
   const std::string_view magic = text::take_word(mark);
   const std::string_view node = text::take_word(mark);
@@ -73,6 +77,26 @@ bool write_all(int fd, std::string_view text) {
 }
 
 }  // namespace
+
+std::string maker_suffix() {
+  const std::string process = std::to_string(::getpid());
+  return fmt::format(".{}.{}.{}", node_word(), process, start_of(process));
+}
+
+bool is_of_gone_maker(std::string_view name) {
+  const auto last = [&name] {
+    const std::size_t dot = name.rfind('.');
+    if (dot == std::string_view::npos) return std::string_view();
+    const std::string_view part = name.substr(dot + 1);
+    name = name.substr(0, dot);
+    return part;
+  };
+  const std::string_view start = last();
+  const std::string_view process = last();
+  const std::string_view node = last();
+  const bool ours = !node_of_this_process().empty() && node == node_word();
+  return ours && text::parse_u64(process) && !start.empty() && start_of(process) != start;
+}
 
 Result<LiveFile> LiveFile::make(const std::string& path, std::string_view content) {
   LiveFile out;

@@ -37,6 +37,11 @@ class LiveFile {
   input::UniqueFd fd_;
 };
 
+// This process, as the end of a file name that is there before anything can be written: ".NODE.PROCESS.START".
+std::string maker_suffix();
+// Whether the name ends so, and that process was one of this node and is gone.
+bool is_of_gone_maker(std::string_view name);
+
 struct AbandonedFile {
   input::UniqueFd lock;  // on it: nobody else takes it, too
   std::string content;

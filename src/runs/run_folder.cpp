@@ -38,6 +38,10 @@ std::size_t remove_leftovers(const std::string& parent, WallTime now) {
     std::error_code ignored;
     if (!entry->is_directory(ignored) || entry->is_symlink(ignored)) continue;
     if (!name.starts_with(kPrefix) && !name.starts_with(kUnfinished)) continue;
+    if (name.starts_with(kUnfinished) && is_of_gone_maker(name)) {
+      fs::remove_all(entry->path(), ignored);
+      continue;
+    }
     const std::string live = entry->path().string() + kLive;
     if (!fs::exists(live, ignored)) {
       // Empty: just being made, or just being removed; or its run was killed just then.
@@ -98,7 +102,7 @@ Result<RunFolder> RunFolder::make(const std::string& parent, const std::string& 
   RunFolder folder;
   folder.leftovers_ = remove_leftovers(parent, now);
   const std::string path = fmt::format("{}/{}{}", parent, kPrefix, id);
-  const std::string unfinished = fmt::format("{}/{}{}", parent, kUnfinished, id);
+  const std::string unfinished = fmt::format("{}/{}{}{}", parent, kUnfinished, id, maker_suffix());
   if (::mkdir(unfinished.c_str(), 0700) != 0) return fail_errno(errno, unfinished);
   folder.path_ = unfinished;  // from here on the destructor removes it
   IEZ_TRY(folder.live_, LiveFile::make(unfinished + kLive, ""));

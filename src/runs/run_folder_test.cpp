@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <string>
+#include <vector>
 
 #include "runs/child_process.hpp"
 
@@ -67,6 +69,22 @@ TEST_F(RunFolderTest, LeftoversAreRemovedAndLivingOnesAreNot) {
   EXPECT_FALSE(fs::exists(base_ + "/run-dead"));
   EXPECT_TRUE(fs::exists(base_ + "/somebody"));
   EXPECT_TRUE(fs::exists(first->trace_folder()));
+}
+
+TEST_F(RunFolderTest, AFolderWhoseMakerWasKilledIsRemovedAtOnce) {
+  const pid_t killed = ::fork();
+  if (killed == 0) {
+    const bool made = fs::create_directories(base_ + "/.run-x" + maker_suffix());  // and no mark in it yet
+    ::_exit(made ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(killed, &status, 0), killed);
+  ASSERT_EQ(status, 0);
+  fs::create_directories(base_ + "/.run-y" + maker_suffix());  // of this process, which lives
+  ASSERT_TRUE(RunFolder::make(base_, "a", now_));
+  std::vector<std::string> left;
+  for (const auto& entry : fs::directory_iterator(base_)) left.push_back(entry.path().filename().string());
+  EXPECT_EQ(left, std::vector<std::string>{".run-y" + maker_suffix()});
 }
 
 // Its owner is about to go: nothing is counted, nothing is told.
