@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::string_view kPrefix = "run-";
 constexpr std::string_view kUnfinished = ".run-";
-constexpr const char* kLive = "/lock";
+constexpr const char* kLive = "lock";
 
 Result<input::UniqueFd> open_lock(const std::string& path) {
   input::UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
@@ -42,7 +42,7 @@ std::size_t remove_leftovers(const std::string& parent, WallTime now) {
       fs::remove_all(entry->path(), ignored);
       continue;
     }
-    const std::string live = entry->path().string() + kLive;
+    const std::string live = entry->path() / kLive;
     if (!fs::exists(live, ignored)) {
       // Empty: just being made, or just being removed; or its run was killed just then.
       const bool is_old = WallTime(std::chrono::file_clock::to_sys(entry->last_write_time(ignored))) < now - kSilence;
@@ -105,7 +105,7 @@ Result<RunFolder> RunFolder::make(const std::string& parent, const std::string& 
   const std::string unfinished = fmt::format("{}/{}{}{}", parent, kUnfinished, id, maker_suffix());
   if (::mkdir(unfinished.c_str(), 0700) != 0) return fail_errno(errno, unfinished);
   folder.path_ = unfinished;  // from here on the destructor removes it
-  IEZ_TRY(folder.live_, LiveFile::make(unfinished + kLive, ""));
+  IEZ_TRY(folder.live_, LiveFile::make(fs::path(unfinished) / kLive, ""));
   if (::mkdir(folder.trace_folder().c_str(), 0700) != 0) return fail_errno(errno, folder.trace_folder());
   // Fails where there is one: it is not empty.
   if (::rename(unfinished.c_str(), path.c_str()) != 0) return fail_errno(errno, path);
@@ -121,7 +121,7 @@ RunFolder::~RunFolder() {
   std::error_code ignored;
   // The live file last: what is left without it would be nobody's.
   for (fs::directory_iterator entry(path_, ignored), end; !ignored && entry != end; entry.increment(ignored)) {
-    if ("/" + entry->path().filename().string() != kLive) fs::remove_all(entry->path(), ignored);
+    if (entry->path().filename() != kLive) fs::remove_all(entry->path(), ignored);
   }
   fs::remove_all(path_, ignored);
 }
