@@ -14,6 +14,11 @@ std::uint8_t log_of(std::int64_t number) {
   return static_cast<std::uint8_t>(number > 0 ? std::bit_width(static_cast<std::uint64_t>(number)) - 1 : 0);
 }
 
+// Of `most` calls of `each` nanoseconds, those that end within `all`.
+std::uint32_t fewer(std::uint32_t most, std::uint64_t all, std::uint64_t each) {
+  return each == 0 ? most : static_cast<std::uint32_t>(std::min<std::uint64_t>(most, all / each));
+}
+
 Way other(Way way) { return way == Way::collect ? Way::pass : Way::collect; }
 
 // Whether `a` is at least `percent` / 100 times `b`. Costs are at most kMostCost, so that nothing overflows.
@@ -94,13 +99,13 @@ std::uint32_t Contest::unasked(const CallKind& kind) const {
   const std::uint32_t most = std::min((one == nullptr ? 0 : one->lease) * 4 + 3, kMostUnasked);
   if (one != nullptr && one->aside) return most;
   if (waits(kind, one)) {
-    if (kind.bytes < kSmall) return most;
+    if (one == nullptr || one->pace == 0) return kind.bytes < kSmall ? most : 0;
     // A large call may take as long as all that is waited for, so that not many go by unseen.
-    if (one == nullptr || one->pace == 0) return 0;
-    return static_cast<std::uint32_t>(std::min<std::uint64_t>(most, (patience() - one->waited) / one->pace));
+    return fewer(most, std::min(kUnseen, patience() - one->waited), one->pace);
   }
   if (one == nullptr) return most;
-  return one->kept == Way::pass && one->rest > 0 ? std::min(most, one->rest - 1) : 0;
+  if (one->kept != Way::pass || one->rest == 0) return 0;
+  return fewer(std::min(most, one->rest - 1), kUnseen, one->passed_ns);
 }
 
 void Contest::begin(const CallKind& kind, Way way, std::uint32_t unasked) {
@@ -165,6 +170,7 @@ void Contest::took(const CallKind& kind, Way way, std::int64_t bytes, std::uint6
     one.pace = ns;
     return;
   }
+  if (way == Way::pass) one.passed_ns = ns;
   Costs& mine = way == Way::collect ? one.collected : one.passed;
   const Costs& others = way == Way::collect ? one.passed : one.collected;
   mine.add(cost);

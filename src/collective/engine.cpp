@@ -122,6 +122,7 @@ void Engine::begin_way() {
   free_[now_write_ ? 1 : 0] = now_.unasked;
   passing_ = now_.verdict == Verdict::passed;
   if (options_.contest == nullptr || now_.bytes == 0) return;
+  if (options_.contest->clients_have_caches()) remember_read();
   const Requests requests = requests_of(now_);
   const CallKind kind = kind_of(requests);
   if (now_.compared) {
@@ -131,6 +132,26 @@ void Engine::begin_way() {
   } else if (now_.aside) {
     options_.contest->step_aside(kind, now_.unasked);
   }
+}
+
+// Of a call that all know: what it reads will be in caches. A write takes what is cached of its range from all others.
+void Engine::remember_read() {
+  if (now_write_) {
+    reads_.clear();
+    passed_calls_ = 0;
+    return;
+  }
+  if (now_.verdict == Verdict::refused) return;
+  const Way way = now_.verdict == Verdict::fresh || now_.verdict == Verdict::continued ? Way::collect : Way::pass;
+  const std::int64_t length = now_.end - now_.begin;
+  // Calls that went unasked since the last one are taken to lie between the two, if there is room for no more than these.
+  const std::int64_t between = now_.begin - passed_to_;
+  if (passed_calls_ > 0 && between > 0 && between / length <= passed_calls_) {
+    reads_.add({.begin = passed_to_, .end = now_.begin, .way = Way::pass});
+  }
+  reads_.add({.begin = now_.begin, .end = now_.end, .way = way});
+  passed_to_ = now_.end;
+  passed_calls_ = now_.unasked;
 }
 
 bool Engine::passes(bool write) {
@@ -381,6 +402,13 @@ void Engine::route(Asked& asked, bool timed) const {
     const std::uint64_t since = (seen_ - 1) % hints.switch_every;
     way = (seen_ - 1) / hints.switch_every % 2 == 0 ? Way::collect : Way::pass;
     if (way == Way::pass) asked.unasked = static_cast<std::uint32_t>((hints.switch_every - 1 - since) / 2);
+  } else if (const auto before = now_write_ ? std::nullopt : reads_.find(asked.begin, asked.end);
+             before && may_compare(hints, choice) && !unable_) {
+    way = before->way;
+    if (way == Way::pass) {  // as are those after it in what was read that way
+      const std::int64_t rest = (before->end - asked.end) / (asked.end - asked.begin);
+      asked.unasked = static_cast<std::uint32_t>(std::min<std::int64_t>(rest, Contest::kMostUnasked));
+    }
   } else if (options_.contest != nullptr && may_compare(hints, choice) && !unable_) {
     asked.compared = timed;
     way = timed ? options_.contest->next(kind) : options_.contest->settled(kind);

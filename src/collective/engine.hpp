@@ -11,7 +11,7 @@
 // Not every call is better collected. What is said of choices.hpp decides where calls begin; where the program left it open, the
 // times of calls do (contest.hpp): each rank tells at its next arrival how long the last call took it, and the largest number
 // counts. So all ranks go over to the other way at the same call. A call that is passed is done by the MPI, whose own time is
-// then taken. Windows are made, and the file is opened by aggregators, when the first call is collected; until then there is next
+// then taken. Where clients have caches, what was read before is read the same way again (cached_reads.hpp). Windows are made, and the file is opened by aggregators, when the first call is collected; until then there is next
 // to nothing to pay for.
 //
 // An aggregator that fails stops writing and goes on serving; at the end all ranks know what failed, and each how many of its
@@ -30,6 +30,7 @@
 #include <optional>
 #include <vector>
 
+#include "collective/cached_reads.hpp"
 #include "collective/choices.hpp"
 #include "collective/contest.hpp"
 #include "collective/data_map.hpp"
@@ -175,6 +176,7 @@ class Engine {
   Requests requests_of(const Asked& asked) const;
   void decide(Asked& asked, bool right);
   void route(Asked& asked, bool timed) const;
+  void remember_read();
   void learn(std::uint64_t spent_ns);
   void begin_way();
   void count(const Part& part);
@@ -247,6 +249,9 @@ class Engine {
   bool unable_ = false;                  // and never will be
   std::array<std::uint32_t, 2> free_{};  // reads and writes to go to the MPI without asking
   std::uint64_t seen_ = 0;               // calls so far
+  CachedReads reads_;                    // where clients have caches
+  std::int64_t passed_to_ = 0;           // where the last read that went to the MPI ended, if calls after it went unasked
+  std::uint32_t passed_calls_ = 0;       // so many
   std::optional<Timed> timed_;           // the last call, if its time is wanted
   bool passing_ = false;                 // the MPI is at it
   std::uint64_t before_ns_ = 0;          // of this rank, before it arrived at the call
