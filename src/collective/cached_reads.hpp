@@ -1,8 +1,8 @@
 // Which ranges of a file were read before, and which way: what a read leaves in caches is in those of whoever read it.
 //
 // Problem. Where clients have caches of their own, a collected read leaves its data with the aggregators and the MPI's own read
-// with other ranks. A program that reads a range again is served from memory if the call goes the way it went before, and from the
-// servers if it does not: a hundred times as slow. So such a call is no trial of the two ways, and must not be one.
+// with other ranks. A program that reads a range again is served from memory if the call goes the way it went before, and from
+// the servers if it does not: a hundred times as slow. So such a call is no trial of the two ways, and must not be one.
 //
 // Ranges are those of whole calls, from the first byte of any rank to the last. At most kMost are kept; then the shortest is
 // forgotten, which costs one trial more. A call costs O(kMost).

@@ -56,9 +56,11 @@ std::uint32_t most_osts(const FileLayout& layout, std::uint32_t aggregators) {
 Choice<std::int64_t> choose_window(const Hints& hints, const FileLayout& layout, std::uint32_t aggregators) {
   const std::int64_t stripe = largest_stripe(layout);
   const std::int64_t most = hints.buffer_bytes / 2;
-  Choice<std::int64_t> choice{.value = kRequestBytes, .because = Because::request_size};
+  const bool direct = hints.direct_writes || hints.direct_reads;
+  Choice<std::int64_t> choice{.value = direct ? kRequestBytes : kWindowBytes,
+                              .because = direct ? Because::request_size : Because::short_start};
   if (!layout.striped) {
-    choice = {.value = most, .because = Because::buffer_hint};  // nobody else waits for its turn at an OST
+    choice = {.value = kCachedBytes, .because = Because::processor_cache};
   } else {
     if (stripe > choice.value) choice = {.value = stripe, .because = Because::stripe_size};
     const std::int64_t osts = most_osts(layout, aggregators);

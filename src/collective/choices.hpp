@@ -7,9 +7,12 @@
 // has, so that more of them than CPUs gain nothing; twice as many are taken where that gives every OST its own. Elsewhere: one
 // for each CPU. Never more than ranks. cb_nodes, if given, is the limit in place of CPUs.
 //
-// Windows. 4 MiB, the size of a large request of Lustre, or a stripe if that is larger; as much for each OST of an aggregator
-// that has several. There are two buffers for a window, so that one is filled while the other is written; together they stay
-// within cb_buffer_size. None is smaller than 4 KiB.
+// Windows. 1 MiB, or a stripe if that is larger; as much for each OST of an aggregator that has several. Larger ones gain little,
+// since a client makes large requests of what is in its cache, and the first collected call waits until each rank has all pages
+// of all windows. With direct I/O 4 MiB, the size of a large request of Lustre. Where there are no OSTs, 2 MiB: what was copied
+// there is still in the processor's cache when it is written, and the first call does not wait for much memory. There are two
+// buffers for a window, so that one is filled while the other is written; together they stay within cb_buffer_size. None is
+// smaller than 4 KiB.
 //
 // Collecting. By request size, interleaved or not: pieces shorter than a stripe are collected, larger ones are left to the MPI.
 // On Lustre, interleaved pieces are collected up to four stripes: writers that alternate in a stripe's object take its lock from
@@ -27,6 +30,8 @@
 namespace iez::collective {
 
 inline constexpr std::int64_t kRequestBytes = 4 << 20;    // of a large RPC
+inline constexpr std::int64_t kWindowBytes = 1 << 20;     // of an OST
+inline constexpr std::int64_t kCachedBytes = 2 << 20;     // of a window where there is no Lustre
 inline constexpr std::int64_t kImaginedStripe = 1 << 20;  // where there is no Lustre
 inline constexpr std::int64_t kInterleavedStripes = 4;    // pieces longer than this are not collected though interleaved
 inline constexpr std::uint32_t kAggregatorsPerCpu = 2;    // where every OST gets its own by it
@@ -56,10 +61,12 @@ enum class Because : std::uint8_t {
   every_rank,  // there are no more
   nodes_hint,  // cb_nodes
   // of windows
-  request_size,  // 4 MiB
-  stripe_size,   // larger than that
-  osts_of_one,   // an aggregator has several OSTs
-  buffer_hint,   // cb_buffer_size
+  request_size,     // 4 MiB, with direct I/O
+  short_start,      // 1 MiB
+  stripe_size,      // larger than that
+  osts_of_one,      // an aggregator has several OSTs
+  processor_cache,  // 2 MiB, where there are no OSTs
+  buffer_hint,      // cb_buffer_size
   // of direct I/O
   not_asked,
   asked,

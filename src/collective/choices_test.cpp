@@ -60,16 +60,19 @@ TEST(Choices, Windows) {
   const auto window = [&](const Hints& hints, const FileLayout& layout) {
     return choose_for_file(hints, layout, machine).window_bytes;
   };
-  EXPECT_EQ(window({}, striped(kMib, 4)), (Size{4 * kMib, Because::request_size}));
-  EXPECT_EQ(window({}, striped(3 * kMib, 4)), (Size{3 * kMib, Because::request_size}));  // whole stripes
+  EXPECT_EQ(window({}, striped(kMib, 4)), (Size{kMib, Because::short_start}));
+  EXPECT_EQ(window({}, striped(192 << 10, 4)), (Size{(5 * 192) << 10, Because::short_start}));  // whole stripes
+  EXPECT_EQ(window({}, striped(3 * kMib, 4)), (Size{3 * kMib, Because::stripe_size}));
+  EXPECT_EQ(window({.direct_writes = true}, striped(kMib, 4)), (Size{4 * kMib, Because::request_size}));
+  EXPECT_EQ(window({.direct_reads = true}, striped(3 * kMib, 4)), (Size{3 * kMib, Because::request_size}));
   EXPECT_EQ(window({}, striped(8 * kMib, 4)), (Size{8 * kMib, Because::stripe_size}));
   EXPECT_EQ(window({}, striped(64 * kMib, 4)), (Size{8 * kMib, Because::buffer_hint}));
   EXPECT_EQ(window({.buffer_bytes = 128 * kMib}, striped(64 * kMib, 4)), (Size{64 * kMib, Because::stripe_size}));
   EXPECT_EQ(window({.buffer_bytes = kMib}, striped(kMib, 4)), (Size{kMib / 2, Because::buffer_hint}));
   EXPECT_EQ(window({.buffer_bytes = 1}, striped(kMib, 4)), (Size{4096, Because::buffer_hint}));
-  EXPECT_EQ(window({.aggregators = 2}, striped(kMib, 4)), (Size{8 * kMib, Because::osts_of_one}));
-  EXPECT_EQ(window({.aggregators = 2}, striped(kMib, 6)), (Size{8 * kMib, Because::buffer_hint}));
-  EXPECT_EQ(window({}, imagined_layout(kMib, 4)), (Size{8 * kMib, Because::buffer_hint}));
+  EXPECT_EQ(window({.aggregators = 2}, striped(kMib, 4)), (Size{2 * kMib, Because::osts_of_one}));
+  EXPECT_EQ(window({.aggregators = 2, .buffer_bytes = 4 * kMib}, striped(kMib, 6)), (Size{2 * kMib, Because::buffer_hint}));
+  EXPECT_EQ(window({}, imagined_layout(kMib, 4)), (Size{2 * kMib, Because::processor_cache}));
 }
 
 TEST(Choices, MemoryStaysWithinTheHint) {

@@ -33,7 +33,8 @@
 // Not to ask. While a kind is left to the MPI, calls need not meet to find that out: `unasked` of them follow each that did meet,
 // 3, 15, then 63, as long as no other kind of reads, or of writes, is seen, and no more than take kUnseen: to meet costs some
 // microseconds, so that long calls are asked about each time, and it is seen at once when they become slower. All ranks count
-// calls, so all stop asking and begin again at the same call. What is asked for meanwhile is not known; it is done by the MPI, which is always right.
+// calls, so all stop asking and begin again at the same call. What is asked for meanwhile is not known; it is done by the MPI,
+// which is always right.
 //
 // Loss. Of n calls that are better left to the MPI, at most 3 (1 where collecting takes 3 times as long) are collected, and about
 // n/64 of the time goes into trying again. Small calls that are better collected are the MPI's for that patience, and at most
@@ -72,7 +73,7 @@ class Contest {
   static constexpr std::uint32_t kPause = 64;
   static constexpr std::uint32_t kMostUnasked = 63;
   static constexpr std::uint64_t kUnseen = 20'000'000;  // nanoseconds
-  static constexpr std::uint8_t kSmall = 23;  // calls of all ranks below 2^kSmall bytes
+  static constexpr std::uint8_t kSmall = 23;            // calls of all ranks below 2^kSmall bytes
   static constexpr std::uint8_t kLongPiece = 16;
   static constexpr std::uint64_t kPatience = 500'000'000;          // nanoseconds
   static constexpr std::uint64_t kCachesPatience = 1'000'000'000;  // where clients have caches of their own
@@ -92,17 +93,17 @@ class Contest {
     CallKind kind;
     Costs collected;
     Costs passed;
-    std::uint32_t trial = 0;    // calls of the trial that have begun
-    std::uint32_t rest = 0;     // calls until the dropped way is tried again
-    std::uint32_t pause = 0;    // the last such distance
-    std::uint32_t lease = 0;    // calls that went unasked after the last one that was asked
-    std::uint32_t dropped = 0;  // how often a way was dropped for the other one
-    std::uint64_t used = 0;     // when, in calls of all kinds
-    std::uint64_t waited = 0;   // nanoseconds of calls before the trial, those that were not asked about as the one before them
-    std::uint64_t pace = 0;     // of the latest of them; 0: there was none
+    std::uint32_t trial = 0;      // calls of the trial that have begun
+    std::uint32_t rest = 0;       // calls until the dropped way is tried again
+    std::uint32_t pause = 0;      // the last such distance
+    std::uint32_t lease = 0;      // calls that went unasked after the last one that was asked
+    std::uint32_t dropped = 0;    // how often a way was dropped for the other one
+    std::uint64_t used = 0;       // when, in calls of all kinds
+    std::uint64_t waited = 0;     // nanoseconds of calls before the trial, those that were not asked about as the one before them
+    std::uint64_t pace = 0;       // of the latest of them; 0: there was none
     std::uint64_t passed_ns = 0;  // of the latest call after them that was left to the MPI; 0: there was none
-    bool aside = false;         // left to the MPI without a trial
-    std::optional<Way> kept;    // none: on trial
+    bool aside = false;           // left to the MPI without a trial
+    std::optional<Way> kept;      // none: on trial
   };
 
   explicit Contest(bool clients_have_caches = false) : caches_(clients_have_caches) {}

@@ -11,8 +11,8 @@
 // Not every call is better collected. What is said of choices.hpp decides where calls begin; where the program left it open, the
 // times of calls do (contest.hpp): each rank tells at its next arrival how long the last call took it, and the largest number
 // counts. So all ranks go over to the other way at the same call. A call that is passed is done by the MPI, whose own time is
-// then taken. Where clients have caches, what was read before is read the same way again (cached_reads.hpp). Windows are made, and the file is opened by aggregators, when the first call is collected; until then there is next
-// to nothing to pay for.
+// then taken. Where clients have caches, what was read before is read the same way again (cached_reads.hpp). Windows are made,
+// and the file is opened by aggregators, when the first call is collected; until then there is next to nothing to pay for.
 //
 // An aggregator that fails stops writing and goes on serving; at the end all ranks know what failed, and each how many of its
 // bytes are in the file.

@@ -37,7 +37,7 @@ class Explain(unittest.TestCase):
         self.assertTrue(document["striped"])
         self.assertEqual(document["way"], {"value": "collect", "because": "short_pieces"})
         self.assertEqual(document["aggregators"], {"value": 7, "because": "every_ost"})
-        self.assertEqual(document["window_bytes"], {"value": 4 * MIB, "because": "request_size"})
+        self.assertEqual(document["window_bytes"], {"value": MIB, "because": "short_start"})
         self.assertEqual([work["osts"] for work in document["work"]], [[ost] for ost in range(7)])
         self.assertEqual(sum(work["bytes"] for work in document["work"]), 64 * 8 * MIB)
         independent, contiguous, stripes = document["compared"]
