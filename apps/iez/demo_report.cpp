@@ -7,11 +7,13 @@
 
 #include "demo_stage.hpp"
 #include "markup.hpp"
+#include "page.hpp"
 
 namespace iez::cli {
 
 namespace {
 
+constexpr std::string_view kCommand = "iez demo";
 constexpr std::string_view kNote =
     "OSTCost: the fullest OST over the mean; 1 is perfectly even. Published: what the source measured on its testbed. The lab's "
     "default is "
@@ -66,133 +68,93 @@ ordered_json way_json(const DemoWay& way) {
           {"used_bytes", way.used}};
 }
 
-constexpr std::string_view kStyle = R"(<style>
-:root {
-  color-scheme: light dark;
-  --ink: #1c1e21; --soft: #5a6068; --page: #ffffff; --card: #f5f6f8; --line: #d9dce1; --good: #1a7f37;
-  --before: #c4632d; --after: #0b6fb3; --mean: #1c1e21;
-}
-@media (prefers-color-scheme: dark) {
-  :root {
-    --ink: #e6e8eb; --soft: #a0a7b0; --page: #14161a; --card: #1d2026; --line: #343941; --good: #5bc27b;
-    --before: #e58b57; --after: #58aee8; --mean: #e6e8eb;
-  }
-}
-* { box-sizing: border-box; }
-body {
-  margin: 0 auto; padding: 1.5rem; max-width: 76rem;
-  background: var(--page); color: var(--ink); font: 15px/1.5 system-ui, sans-serif;
-}
-h1 { font-size: 1.8rem; line-height: 1.2; margin: 0 0 .4rem; }
-h2 { font-size: 1.25rem; margin: 2.4rem 0 .5rem; }
-p { max-width: 60rem; margin: .5rem 0; }
-.soft { color: var(--soft); }
-.facts { display: grid; grid-template-columns: repeat(auto-fit, minmax(12rem, 1fr)); gap: .8rem; margin: 1.4rem 0; }
-.fact { background: var(--card); border-radius: 10px; padding: .9rem 1.1rem; }
-.fact b { display: block; font-size: 1.8rem; line-height: 1.2; font-variant-numeric: tabular-nums; }
-.fact span { color: var(--soft); font-size: .88rem; }
-.good { color: var(--good); }
-.wide { overflow-x: auto; }
-table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; font-size: .9rem; }
-th, td { text-align: right; padding: .35rem .6rem; border-bottom: 1px solid var(--line); white-space: nowrap; }
-th { color: var(--soft); font-weight: 600; vertical-align: bottom; }
-th:first-child, td:first-child { text-align: left; white-space: normal; min-width: 14rem; }
-th.group { text-align: center; }
-td.strong { font-weight: 600; }
-.cases { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 30rem), 1fr)); gap: 1rem; margin-top: 1rem; }
-figure { margin: 0; background: var(--card); border-radius: 10px; padding: .9rem 1rem .7rem; }
-figcaption { font-weight: 600; margin-bottom: .4rem; }
-figcaption span { display: block; color: var(--soft); font-weight: 400; font-size: .85rem; }
-svg { width: 100%; height: auto; display: block; }
-svg text { fill: var(--soft); font: 11px system-ui, sans-serif; }
-svg text.title { fill: var(--ink); font-weight: 600; font-size: 12px; }
-svg .before { fill: var(--before); } svg .after { fill: var(--after); }
-svg .mean { stroke: var(--mean); stroke-dasharray: 4 3; stroke-width: 1.2; }
-svg .base { stroke: var(--line); }
-pre { background: var(--card); border-radius: 10px; padding: .9rem 1.1rem; overflow-x: auto; font-size: .88rem; }
-</style>
-)";
-
-// Panels of one case: bars of all OSTs, servers a little apart, the mean as a dashed line.
+// A panel of one way: bars of all OSTs, servers a little apart, the mean as a dashed line.
 constexpr double kPanel = 250;
-constexpr double kBetween = 20;
-constexpr double kTop = 34;
+constexpr double kTop = 38;
 constexpr double kBars = 110;
 constexpr double kBottom = 22;
 constexpr double kServerGap = 10;
 
-void add_panel(std::string& out, double left, const DemoWay& pass, std::string_view title, std::string_view style,
-               double largest) {
-  const std::size_t count = pass.used.size();
+// series: whose colour the bars have. largest: what the highest bar of both panels stands for.
+std::string panel(const DemoWay& way, std::string_view title, int series, double largest) {
+  const std::size_t count = way.used.size();
   const double servers = static_cast<double>((count + kDemoOstsPerServer - 1) / kDemoOstsPerServer);
   const double step = (kPanel - (kServerGap * (servers - 1))) / static_cast<double>(std::max<std::size_t>(count, 1));
   double sum = 0;
-  for (const std::uint64_t used : pass.used) sum += static_cast<double>(used);
+  for (const std::uint64_t used : way.used) sum += static_cast<double>(used);
   const double mean = count > 0 ? sum / static_cast<double>(count) : 0;
-  out += fmt::format(
-      "<text class=\"title\" x=\"{:.1f}\" y=\"12\">{}</text><text x=\"{:.1f}\" y=\"27\">OSTCost {:.3f}, OSSCost {:.3f}</text>\n",
-      left, title, left, pass.ost_cost, pass.oss_cost);
+  std::string out = fmt::format(
+      "<svg class=\"chart\" viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"Bytes on each OST\">\n"
+      "<text class=\"title\" x=\"0\" y=\"13\">{}</text><text class=\"soft\" x=\"0\" y=\"30\">OSTCost {:.3f}, OSSCost "
+      "{:.3f}</text>\n",
+      kPanel, kTop + kBars + kBottom, title, way.ost_cost, way.oss_cost);
   for (std::size_t i = 0; i < count; ++i) {
-    const double height = largest > 0 ? kBars * static_cast<double>(pass.used[i]) / largest : 0;
-    const double x = left + (step * static_cast<double>(i)) + (kServerGap * static_cast<double>(i / kDemoOstsPerServer));
+    const double height = largest > 0 ? kBars * static_cast<double>(way.used[i]) / largest : 0;
+    const double x = (step * static_cast<double>(i)) + (kServerGap * static_cast<double>(i / kDemoOstsPerServer));
     out += fmt::format(
-        "<rect class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" rx=\"1.5\"><title>OST {}: {:.1f} "
+        "<rect class=\"f{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" rx=\"1.5\"><title>OST {}: {:.1f} "
         "MB</title></rect>\n",
-        style, x, kTop + kBars - height, step - 2.5, height, i, static_cast<double>(pass.used[i]) / 1e6);
+        series, x, kTop + kBars - height, step - 2.5, height, i, static_cast<double>(way.used[i]) / 1e6);
   }
   for (std::size_t server = 0; server < static_cast<std::size_t>(servers); ++server) {
     const double width = step * kDemoOstsPerServer;
-    const double x = left + (static_cast<double>(server) * (width + kServerGap));
-    out += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">oss{}</text>\n", x + (width / 2),
+    const double x = static_cast<double>(server) * (width + kServerGap);
+    out += fmt::format("<text class=\"soft\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">oss{}</text>\n", x + (width / 2),
                        kTop + kBars + 15, server);
   }
   const double base = kTop + kBars;
   const double level = largest > 0 ? base - (kBars * mean / largest) : base;
-  out += fmt::format("<line class=\"base\" x1=\"{0:.1f}\" x2=\"{1:.1f}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\"/>\n", left, left + kPanel,
-                     base);
-  out += fmt::format("<line class=\"mean\" x1=\"{0:.1f}\" x2=\"{1:.1f}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\"/>\n", left, left + kPanel,
-                     level);
-}
-
-std::string case_svg(const DemoOutcome& outcome) {
-  double largest = 0;
-  for (const DemoWay* pass : {&outcome.by_default, &outcome.by_iez}) {
-    for (const std::uint64_t used : pass->used) largest = std::max(largest, static_cast<double>(used));
-  }
-  std::string out = fmt::format("<svg viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"Bytes on each OST\">\n",
-                                (2 * kPanel) + kBetween, kTop + kBars + kBottom);
-  add_panel(out, 0, outcome.by_default, "Lustre's default", "before", largest);
-  add_panel(out, kPanel + kBetween, outcome.by_iez, "iez", "after", largest);
-  out += "</svg>\n";
+  out += fmt::format("<path class=\"axis\" d=\"M0 {:.1f}H{:.1f}\"/>\n", base, kPanel);
+  out += fmt::format("<path class=\"mean\" d=\"M0 {:.1f}H{:.1f}\"/>\n</svg>\n", level, kPanel);
   return out;
 }
 
-void add_fact(std::string& out, std::string_view value, std::string_view what, bool good) {
-  out += fmt::format("<div class=\"fact\"><b{}>{}</b><span>{}</span></div>\n", good ? " class=\"good\"" : "",
-                     markup_escaped(value), markup_escaped(what));
+std::string panels(const DemoOutcome& outcome) {
+  constexpr int kDefault = 6;
+  constexpr int kPlaced = 0;
+  double largest = 0;
+  for (const DemoWay* way : {&outcome.by_default, &outcome.by_iez}) {
+    for (const std::uint64_t used : way->used) largest = std::max(largest, static_cast<double>(used));
+  }
+  return "<div class=\"pair\">\n" + panel(outcome.by_default, "Lustre's default", kDefault, largest) +
+         panel(outcome.by_iez, "iez", kPlaced, largest) + "</div>\n";
 }
 
 void add_table(std::string& out, const DemoReport& report) {
   out +=
-      "<div class=\"wide\"><table>\n<tr><th></th><th class=\"group\" colspan=\"4\">OSTCost</th><th class=\"group\" "
+      "<div class=\"wide\"><table>\n<tr><th></th><th class=\"middle\" colspan=\"4\">OSTCost</th><th class=\"middle\" "
       "colspan=\"2\">OSSCost</th>"
-      "<th class=\"group\" colspan=\"3\">write, MB/s</th><th class=\"group\" colspan=\"3\">read, MB/s</th></tr>\n"
-      "<tr><th>case</th><th>default</th><th>iez</th><th>optimum</th><th>published</th><th>default</th><th>iez</th>"
-      "<th>default</th><th>iez</th><th>gain</th><th>default</th><th>iez</th><th>gain</th></tr>\n";
+      "<th class=\"middle\" colspan=\"3\">write, MB/s</th><th class=\"middle\" colspan=\"3\">read, MB/s</th></tr>\n"
+      "<tr><th>case</th>";
+  for (const std::string_view column :
+       {"default", "iez", "optimum", "published", "default", "iez", "default", "iez", "gain", "default", "iez", "gain"}) {
+    out += fmt::format("<th class=\"right\">{}</th>", column);
+  }
+  out += "</tr>\n";
   for (const DemoOutcome& outcome : report.outcomes) {
     const DemoWay& a = outcome.by_default;
     const DemoWay& b = outcome.by_iez;
+    out += fmt::format("<tr><td class=\"text\">{}</td>", markup_escaped(outcome.about.title));
+    const auto cell = [&out](std::string_view text, bool strong) {
+      out += fmt::format("<td class=\"right{}\">{}</td>", strong ? " strong" : "", text);
+    };
     const std::string told =
         outcome.about.published_default
             ? fmt::format("{} → {}", number_or_dash(outcome.about.published_default), number_or_dash(outcome.about.published_iez))
             : std::string("–");
-    out += fmt::format(
-        "<tr><td>{}</td><td>{:.3f}</td><td class=\"strong\">{:.3f}</td><td>{}</td><td>{}</td><td>{:.3f}</td><td>{:.3f}</td>"
-        "<td>{}</td><td>{}</td><td class=\"strong\">{}</td><td>{}</td><td>{}</td><td "
-        "class=\"strong\">{}</td></tr>\n",
-        markup_escaped(outcome.about.title), a.ost_cost, b.ost_cost, cost_or_dash(outcome.optimum), told, a.oss_cost, b.oss_cost,
-        rate(a.write_mb_s), rate(b.write_mb_s), gain(outcome.write_gain()), rate(a.read_mb_s), rate(b.read_mb_s),
-        gain(outcome.read_gain()));
+    cell(fmt::format("{:.3f}", a.ost_cost), false);
+    cell(fmt::format("{:.3f}", b.ost_cost), true);
+    cell(cost_or_dash(outcome.optimum), false);
+    cell(told, false);
+    cell(fmt::format("{:.3f}", a.oss_cost), false);
+    cell(fmt::format("{:.3f}", b.oss_cost), false);
+    cell(rate(a.write_mb_s), false);
+    cell(rate(b.write_mb_s), false);
+    cell(gain(outcome.write_gain()), true);
+    cell(rate(a.read_mb_s), false);
+    cell(rate(b.read_mb_s), false);
+    cell(gain(outcome.read_gain()), true);
+    out += "</tr>\n";
   }
   out += "</table></div>\n";
 }
@@ -284,41 +246,42 @@ std::string demo_page(const DemoReport& report) {
     }
     files += outcome.files;
   }
-  std::string out = fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>iez demo</title>\n{}</head>\n<body>\n"
-      "<h1>The same programs, two ways</h1>\n"
-      "<p class=\"soft\">A lab of 3 OSSs with 5 OSTs each and two client nodes. Every application ran under Lustre's default "
-      "allocation while "
-      "iez watched, and, unchanged, with its files placed by iez{}: {} each way, in turn. All bytes were read back and compared. "
-      "It "
-      "took {:.0f} s.</p>\n",
-      kStyle, report.local ? "" : " through a coordinator that heard from an agent on every server",
-      report.repetitions == 1 ? "once" : fmt::format("{} times", report.repetitions), report.seconds);
-  if (report.quick) out += "<p><strong>A quick run: files too small for rates that mean something.</strong></p>\n";
-  out += "<div class=\"facts\">\n";
-  add_fact(out, gain(best.write), "write rate, best case", best.write.factor > 1.05);
-  add_fact(out, gain(best.read), "read rate, best case", best.read.factor > 1.05);
-  add_fact(out, gain(best.least), "worst case, read or write", false);
-  add_fact(out, fmt::format("{:.2f} → {:.2f}", fullest, fullest_placed), "largest OSTCost, default and iez",
-           fullest_placed < fullest);
-  add_fact(out, std::to_string(files), "files, none of them changed by hand", false);
+  std::string out = page_head(
+      {.command = kCommand,
+       .title = "The same programs, two ways",
+       .about = fmt::format(
+           "A lab of 3 OSSs with 5 OSTs each and two client nodes. Every application ran under Lustre's default allocation while "
+           "iez watched, and, unchanged, with its files placed by iez{}: {} each way, in turn. All bytes were read back and "
+           "compared. It took {:.0f} s.",
+           report.local ? "" : " through a coordinator that heard from an agent on every server",
+           report.repetitions == 1 ? "once" : fmt::format("{} times", report.repetitions), report.seconds)});
+  if (report.quick) out += "<p class=\"banner\">A quick run: files too small for rates that mean something.</p>\n";
+  const auto mood = [](bool good) { return good ? CardMood::good : CardMood::plain; };
+  out += "<div class=\"cards\">\n";
+  out += page_card(gain(best.write), "write rate, best case", mood(best.write.factor > 1.05));
+  out += page_card(gain(best.read), "read rate, best case", mood(best.read.factor > 1.05));
+  out += page_card(gain(best.least), "worst case, read or write");
+  out += page_card(fmt::format("{:.2f} → {:.2f}", fullest, fullest_placed), "largest OSTCost, default and iez",
+                   mood(fullest_placed < fullest));
+  out += page_card(std::to_string(files), "files, none of them changed by hand");
   out += "</div>\n<h2>All cases</h2>\n";
   add_table(out, report);
-  out += fmt::format("<p class=\"soft\">{}</p>\n<h2>How full each OST was</h2>\n<div class=\"cases\">\n", markup_escaped(kNote));
+  out +=
+      fmt::format("<p class=\"quiet\">{}</p>\n<h2>How full each OST was</h2>\n<div class=\"charts\">\n", markup_escaped(kNote));
   for (const DemoOutcome& outcome : report.outcomes) {
     out += fmt::format("<figure><figcaption>{}<span>{} {}, {:.0f} MB; write {}, read {}; {}</span></figcaption>\n{}</figure>\n",
                        markup_escaped(outcome.about.title), outcome.files, outcome.files == 1 ? "file" : "files",
                        static_cast<double>(outcome.bytes) / 1e6, gain(outcome.write_gain()), gain(outcome.read_gain()),
-                       markup_escaped(outcome.by_iez.said), case_svg(outcome));
+                       markup_escaped(outcome.by_iez.said), panels(outcome));
   }
   out +=
-      "</div>\n<p class=\"soft\">The dashed line is the mean: a perfectly even placement ends there. An application is done when "
+      "</div>\n<p class=\"quiet\">The dashed line is the mean: a perfectly even placement ends there. An application is done "
+      "when "
       "its fullest "
       "OST is.</p>\n<h2>What next</h2>\n<pre>iez run -- mpirun -n 64 ./your_program     # twice: the second run is placed\n"
       "iez lab up; iez lab exec -- sh             # a lab of your own\n"
-      "iez status; iez top --watch                # on a Lustre server or client</pre>\n</body>\n</html>\n";
-  return out;
+      "iez status; iez top --watch                # on a Lustre server or client</pre>\n";
+  return out + page_foot(kCommand);
 }
 
 }  // namespace iez::cli

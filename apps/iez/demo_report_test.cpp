@@ -122,7 +122,7 @@ TEST(DemoReport, NoOptimumWhereStripesAreOpen) {
   DemoReport report = one_case();
   report.outcomes[0].optimum.reset();
   EXPECT_TRUE(demo_json(report)["cases"][0]["optimum"].is_null());
-  EXPECT_THAT(demo_page(report), HasSubstr("<td>-</td>"));
+  EXPECT_THAT(demo_page(report), HasSubstr("<td class=\"right\">-</td>"));
 }
 
 TEST(DemoReport, TextHasFiguresAndNothingButAscii) {
@@ -153,7 +153,7 @@ TEST(DemoReport, PageIsEscapedAndStandsAlone) {
   EXPECT_THAT(page, HasSubstr("placed 3 of 3 &lt;files&gt;"));
   EXPECT_THAT(page, Not(HasSubstr("<script")));
   EXPECT_THAT(page, Not(HasSubstr("http")));
-  EXPECT_THAT(page, HasSubstr("prefers-color-scheme: dark"));
+  EXPECT_THAT(page, HasSubstr("prefers-color-scheme:dark"));
   EXPECT_THAT(page, HasSubstr("OST 0: 0.0 MB"));
 }
 

@@ -8,9 +8,8 @@
 #include "base/text.hpp"
 #include "jobs_command.hpp"
 #include "jobs_plots.hpp"
-#include "line_chart.hpp"
 #include "markup.hpp"
-#include "page_charts.hpp"
+#include "page.hpp"
 #include "table.hpp"
 
 namespace iez::cli {
@@ -19,39 +18,7 @@ namespace {
 
 constexpr std::size_t kMostRows = 12;  // of a table on the page, before it is cut
 constexpr std::size_t kMostAdvice = 30;
-
-constexpr std::string_view kStyle =
-    R"(:root{color-scheme:light dark;--ink:#1d2329;--quiet:#5c6670;--line:#d9dee3;--card:#f6f8fa;--page:#ffffff;--mark:#0072b2;--warn:#b45309}
-@media (prefers-color-scheme:dark){:root{--ink:#e4e8ec;--quiet:#9aa5b0;--line:#353c44;--card:#1d2228;--page:#14181c;--mark:#6cb6ff;--warn:#f2bb3f}}
-*{box-sizing:border-box}
-body{margin:0 auto;max-width:1240px;padding:1.4rem 1.4rem 3rem;font:15px/1.5 system-ui,Helvetica,Arial,sans-serif;color:var(--ink);background:var(--page)}
-h1{font-size:1.7rem;line-height:1.2;margin:.2rem 0}
-h2{font-size:1.25rem;margin:2.4rem 0 .3rem;padding-top:1rem;border-top:1px solid var(--line)}
-h2 .number{color:var(--quiet);font-weight:400;margin-right:.5rem}
-h3{font-size:1rem;margin:1.2rem 0 .3rem}
-a{color:var(--mark)}
-.quiet{color:var(--quiet)}
-.banner{border:1px solid var(--warn);border-left-width:6px;border-radius:6px;padding:.6rem .9rem;margin:1rem 0;color:var(--warn);font-weight:600}
-.cards{display:grid;grid-template-columns:repeat(auto-fit,minmax(150px,1fr));gap:.8rem;margin:1.2rem 0}
-.card{background:var(--card);border:1px solid var(--line);border-radius:8px;padding:.7rem .9rem}
-.card b{display:block;font-size:1.35rem;line-height:1.3}
-.card span{color:var(--quiet)}
-ol.findings{padding-left:1.6rem}
-ol.findings li{margin:.45rem 0}
-.finding{border-left:4px solid var(--mark);padding:.3rem 0 .3rem .8rem;margin:.6rem 0 1rem;max-width:95ch}
-.charts{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,27rem),1fr));gap:1rem;margin:.8rem 0}
-.charts svg{width:100%;height:auto;border:1px solid var(--line);border-radius:8px;background:var(--card)}
-.wide{overflow-x:auto}
-table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:13.5px}
-th,td{padding:.2rem .7rem .2rem 0;text-align:left;border-bottom:1px solid var(--line);white-space:nowrap}
-th{font-weight:600;color:var(--quiet)}
-.right{text-align:right}
-summary{cursor:pointer;color:var(--mark);margin:.5rem 0}
-.advice{list-style:none;padding:0}
-.advice li{background:var(--card);border:1px solid var(--line);border-radius:8px;padding:.6rem .9rem;margin:.5rem 0}
-.tag{display:inline-block;border:1px solid var(--line);border-radius:99px;padding:0 .6rem;margin-right:.4rem;font-size:12.5px;color:var(--quiet)}
-@media print{body{max-width:none}details{display:none}}
-)";
+constexpr std::string_view kCommand = "iez jobs report";
 
 bool is_number(const jobs::Value& value) { return !std::holds_alternative<std::string>(value); }
 
@@ -124,33 +91,26 @@ Totals totals_of(const jobs::Report& report) {
   return totals;
 }
 
-std::string card(std::string_view value, std::string_view what) {
-  return fmt::format("<div class=\"card\"><b>{}</b><span>{}</span></div>\n", markup_escaped(value), markup_escaped(what));
-}
-
 constexpr std::string_view kSynthetic =
     "Synthetic data: made by `iez jobs synth` in the shape of published figures. Nobody measured this.";
 
 std::string html_head(const jobs::Report& report) {
   const Totals totals = totals_of(report);
-  std::string out = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n";
-  out +=
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>What jobs do to the file "
-      "system</title>\n";
-  out += fmt::format("<style>\n{}{}{}</style>\n</head>\n<body>\n", kStyle, line_chart_style(), page_chart_style());
-  out += "<h1>What jobs do to the file system</h1>\n";
   const std::string range = totals.last == 0
                                 ? std::string("nothing in this range")
                                 : fmt::format("{} from {} to {} (UTC)", totals.jobs > 0 ? "jobs that started" : "samples",
                                               time_text(totals.first), time_text(totals.last));
-  out += fmt::format("<p class=\"quiet\">{}; {}; days and hours in {}.</p>\n",
-                     markup_escaped(totals.clusters.empty() ? "no cluster" : totals.clusters), range,
-                     markup_escaped(report.time_zone));
+  std::string out =
+      page_head({.command = kCommand,
+                 .title = "What jobs do to the file system",
+                 .about = fmt::format("{}; {}; days and hours in {}.", totals.clusters.empty() ? "no cluster" : totals.clusters,
+                                      range, report.time_zone)});
   if (report.synthetic) out += fmt::format("<p class=\"banner\">{}</p>\n", markup_escaped(kSynthetic));
-  out += "<div class=\"cards\">\n" + card(jobs::count_text(totals.jobs), "jobs") + card(jobs::count_text(totals.users), "users") +
-         card(jobs::bytes_text(totals.read), "read") + card(jobs::bytes_text(totals.written), "written") +
-         card(jobs::percent_text(totals.jobs > 0 ? totals.io_jobs / totals.jobs : 0), "of jobs do I/O") +
-         card(jobs::count_text(totals.series), "rows of time series") + "</div>\n";
+  out += "<div class=\"cards\">\n" + page_card(jobs::count_text(totals.jobs), "jobs") +
+         page_card(jobs::count_text(totals.users), "users") + page_card(jobs::bytes_text(totals.read), "read") +
+         page_card(jobs::bytes_text(totals.written), "written") +
+         page_card(jobs::percent_text(totals.jobs > 0 ? totals.io_jobs / totals.jobs : 0), "of jobs do I/O") +
+         page_card(jobs::count_text(totals.series), "rows of time series") + "</div>\n";
   return out;
 }
 
@@ -302,7 +262,7 @@ std::string report_html(const jobs::Report& report) {
   out += "<h2>Thresholds</h2>\n<p class=\"quiet\">";
   for (const auto& [name, value] : jobs::option_values(report.options))
     out += fmt::format("{} {:g}; ", markup_escaped(heading_of(name)), value);
-  return out + "made by <code>iez jobs report</code>.</p>\n</body>\n</html>\n";
+  return out + "</p>\n" + page_foot(kCommand);
 }
 
 std::string report_markdown(const jobs::Report& report) {

@@ -27,24 +27,6 @@ constexpr double kLegendMark = 22;
 constexpr double kLegendGap = 16;
 constexpr std::size_t kMostLegend = 60;  // characters of a name
 
-constexpr std::string_view kStyle = R"(.chart text{fill:#333333;font-size:12px}
-.chart .title{font-size:14px;font-weight:bold}
-.chart .grid{stroke:#dddddd}
-.chart .axis{stroke:#666666}
-.chart .line{fill:none;stroke-width:1.6;stroke-linejoin:round}
-.chart .c0{stroke:#0072b2}.chart .c1{stroke:#d55e00}.chart .c2{stroke:#009e73}.chart .c3{stroke:#cc79a7}
-.chart .c4{stroke:#e69f00}.chart .c5{stroke:#56b4e9}.chart .c6{stroke:#7f7f7f}.chart .c7{stroke:#8c564b}
-.chart .dot{fill:#ffffff;stroke-width:2}
-@media (prefers-color-scheme:dark){
-.chart text{fill:#dddddd}
-.chart .grid{stroke:#3a3f45}
-.chart .axis{stroke:#9aa0a6}
-.chart .c0{stroke:#6cb6ff}.chart .c1{stroke:#ff8f50}.chart .c2{stroke:#3ddbaa}.chart .c3{stroke:#f0a6d0}
-.chart .c4{stroke:#ffcb52}.chart .c5{stroke:#b5e0ff}.chart .c6{stroke:#b8b8b8}.chart .c7{stroke:#d3a79b}
-.chart .dot{fill:#16191d}
-}
-)";
-
 bool drawable(const ChartPoint& point) { return std::isfinite(point.x) && std::isfinite(point.y); }
 
 // Steps of 1, 2 or 5 times a power of ten, at most `most` of them.
@@ -239,8 +221,6 @@ class Drawing {
 }  // namespace
 
 std::string to_svg(const LineChart& chart) { return Drawing(chart).draw(); }
-
-std::string_view line_chart_style() { return kStyle; }
 
 std::vector<ChartPoint> thinned(const std::vector<ChartPoint>& points, std::size_t most) {
   IEZ_ASSERT(most >= 4);

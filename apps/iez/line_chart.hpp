@@ -1,7 +1,7 @@
 // Line charts as SVG to put into a page of HTML: nothing to load, no script. Pure.
 //
-// Colours come from classes, which line_chart_style() defines for light and dark pages. Deterministic: the same chart gives the
-// same text. Text from outside is escaped. A point that is not finite is not drawn, and breaks its line.
+// Colours come from classes, which page.hpp defines for light and dark pages. Deterministic: the same chart gives the same text.
+// Text from outside is escaped. A point that is not finite is not drawn, and breaks its line.
 #pragma once
 
 #include <cstddef>
@@ -38,9 +38,6 @@ inline constexpr std::size_t kChartColours = 8;  // more lines begin anew
 
 // Both axes start at 0 unless there are negative values, or ticks.
 std::string to_svg(const LineChart& chart);
-
-// Rules for the classes, to be put into a style element once.
-std::string_view line_chart_style();
 
 // At most about `most` points that look the same: of each stretch the lowest and the highest. REQUIRES: most >= 4.
 std::vector<ChartPoint> thinned(const std::vector<ChartPoint>& points, std::size_t most);

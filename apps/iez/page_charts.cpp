@@ -22,19 +22,8 @@ constexpr double kAxis = 44;
 constexpr double kLegendRow = 22;
 constexpr double kCharacter = 6.8;  // mean width of one at 12 px
 constexpr double kLetterHeight = 13;
-constexpr std::size_t kColours = 6;
+constexpr std::size_t kColours = 8;
 constexpr int kHeats = 6;
-
-constexpr std::string_view kStyle =
-    R"(.chart .f0{fill:#0072b2}.chart .f1{fill:#d55e00}.chart .f2{fill:#009e73}.chart .f3{fill:#cc79a7}
-.chart .f4{fill:#e69f00}.chart .f5{fill:#7f7f7f}
-.chart .h0{fill:#eceff2}.chart .h1{fill:#c6dcee}.chart .h2{fill:#8fbfe0}.chart .h3{fill:#4f97cb}.chart .h4{fill:#1c6bad}.chart .h5{fill:#08376b}
-@media (prefers-color-scheme:dark){
-.chart .f0{fill:#4aa3e8}.chart .f1{fill:#f0803c}.chart .f2{fill:#2fc296}.chart .f3{fill:#e597c4}
-.chart .f4{fill:#f2bb3f}.chart .f5{fill:#a8a8a8}
-.chart .h0{fill:#23292f}.chart .h1{fill:#1d3a55}.chart .h2{fill:#1f5684}.chart .h3{fill:#2f7fbf}.chart .h4{fill:#66aee6}.chart .h5{fill:#c4e2fb}
-}
-)";
 
 std::string text_at(double x, double y, std::string_view attributes, std::string_view text) {
   return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\"{}{}>{}</text>\n", x, y, attributes.empty() ? "" : " ", attributes,
@@ -177,7 +166,5 @@ std::string to_svg(const HeatMap& map) {
   out += text_at((kLeft + kWidth - kRight) / 2, bottom + kAxis - 8, "text-anchor=\"middle\"", map.x_axis);
   return out + "</svg>\n";
 }
-
-std::string_view page_chart_style() { return kStyle; }
 
 }  // namespace iez::cli

@@ -1,7 +1,6 @@
 // Bars and heat maps as SVG to put into a page of HTML, beside those of line_chart.hpp: nothing to load, no script. Pure.
 //
-// Colours come from classes, which page_chart_style() and line_chart_style() define for light and dark pages. Deterministic. Text
-// from outside is escaped.
+// Colours come from classes, which page.hpp defines for light and dark pages. Deterministic. Text from outside is escaped.
 #pragma once
 
 #include <cstddef>
@@ -39,7 +38,5 @@ struct HeatMap {
 
 // REQUIRES: as many cells in each row as columns, as many rows of cells as rows.
 std::string to_svg(const HeatMap& map);
-
-std::string_view page_chart_style();
 
 }  // namespace iez::cli

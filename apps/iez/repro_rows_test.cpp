@@ -104,7 +104,7 @@ TEST(ReproPage, IsSelfContainedAndEscaped) {
   EXPECT_NE(page.find("Demo &lt;1&gt;"), std::string::npos);
   EXPECT_NE(page.find("Text &amp; more."), std::string::npos);
   EXPECT_NE(page.find("<svg"), std::string::npos);
-  EXPECT_NE(page.find("prefers-color-scheme: dark"), std::string::npos);
+  EXPECT_NE(page.find("prefers-color-scheme:dark"), std::string::npos);
   EXPECT_EQ(page.find("<script"), std::string::npos);
   EXPECT_EQ(page.find("src="), std::string::npos);
   EXPECT_EQ(page.find("quick run"), std::string::npos);

@@ -8,38 +8,17 @@
 #include <fmt/format.h>
 
 #include "markup.hpp"
+#include "page.hpp"
 #include "table.hpp"
 
 namespace iez::cli {
 
 namespace {
 
+constexpr std::string_view kCommand = "iez sim";
+constexpr std::string_view kLatency = "Latency is the time of a request at its server, from arrival to the reply.";
 constexpr std::size_t kMostPoints = 800;  // of a line: more than there are pixels
 constexpr std::size_t kMostRows = 500;    // of a table
-
-constexpr std::string_view kStyle = R"(:root{color-scheme:light dark}
-body{margin:0 auto;max-width:1360px;padding:1.2rem;font:15px/1.45 system-ui,Helvetica,Arial,sans-serif;color:#222222;background:#ffffff}
-h1{font-size:1.5rem;margin:.2rem 0}
-h2{font-size:1.15rem;margin:1.6rem 0 .5rem}
-p{max-width:70ch}
-.quiet{color:#666666}
-.note{border-left:4px solid #d55e00;padding-left:.7rem}
-.wide{overflow-x:auto}
-table{border-collapse:collapse;font-variant-numeric:tabular-nums}
-th,td{padding:.22rem .7rem;text-align:left;border-bottom:1px solid #dddddd;white-space:nowrap}
-th{font-weight:600}
-.facts td{white-space:normal}
-.right{text-align:right}
-.charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,26rem),1fr));gap:1rem}
-.charts svg{width:100%;height:auto;border:1px solid #dddddd;border-radius:6px}
-@media (prefers-color-scheme:dark){
-body{color:#e4e6e8;background:#16191d}
-.quiet{color:#a0a6ad}
-th,td{border-color:#3a3f45}
-.charts svg{border-color:#3a3f45}
-}
-@media print{.charts{grid-template-columns:1fr 1fr}}
-)";
 
 struct SeriesText {
   std::string_view title;
@@ -87,19 +66,6 @@ std::string facts_table(const sim::Scenario& scenario) {
   }
   out += "</tbody>\n</table>\n";
   if (facts.size() > kMostFacts) out += fmt::format("<p class=\"quiet\">... and {} more</p>\n", facts.size() - kMostFacts);
-  return out;
-}
-
-std::string page(std::string_view title, std::string_view body) {
-  std::string out = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n";
-  out += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
-  out += fmt::format("<title>{}</title>\n<style>\n{}{}</style>\n</head>\n<body>\n", markup_escaped(title), kStyle,
-                     line_chart_style());
-  out += body;
-  out +=
-      "<p class=\"quiet\">Made by <code>iez sim</code>. Latency is the time of a request at its server, from arrival to the "
-      "reply.</p>\n";
-  out += "</body>\n</html>\n";
   return out;
 }
 
@@ -199,8 +165,9 @@ RunTrace trace_of(std::string name, std::span<const sim::Sample> samples) {
 
 std::string report_page(const SimReport& report, std::span<const RunTrace> traces) {
   const bool many = report.runs.size() > 1;
-  std::string body = fmt::format("<h1>{}</h1>\n", markup_escaped(report.scenario.name));
-  body += fmt::format("<p class=\"quiet\">{}: {}</p>\n", markup_escaped(report.file), counted(report.runs.size(), "run"));
+  std::string body = page_head({.command = kCommand,
+                                .title = report.scenario.name,
+                                .about = fmt::format("{}: {}", report.file, counted(report.runs.size(), "run"))});
   body += notes_text(report);
   body += "<h2>Result</h2>\n" + html_table(run_grid(report));
   if (report.seeds > 1) {
@@ -224,19 +191,20 @@ std::string report_page(const SimReport& report, std::span<const RunTrace> trace
   }
   body +=
       fmt::format("<h2>{}</h2>\n", many ? "What was simulated (first run)" : "What was simulated") + facts_table(report.scenario);
-  return page(fmt::format("{} - iez sim", report.scenario.name), body);
+  return body + page_foot(kCommand, kLatency);
 }
 
 std::string compare_page(const SimReport& a, const SimReport& b, const Grid& figures, std::span<const RunTrace> traces) {
-  std::string body = fmt::format("<h1>{} and {}</h1>\n", markup_escaped(a.scenario.name), markup_escaped(b.scenario.name));
-  body += fmt::format("<p class=\"quiet\">A is {}, B is {}; {} each.</p>\n", markup_escaped(a.file), markup_escaped(b.file),
-                      counted(a.runs.size(), "run"));
+  std::string body =
+      page_head({.command = kCommand,
+                 .title = fmt::format("{} and {}", a.scenario.name, b.scenario.name),
+                 .about = fmt::format("A is {}, B is {}; {} each.", a.file, b.file, counted(a.runs.size(), "run"))});
   body += notes_text(a) + notes_text(b);
   body += "<h2>Figures</h2>\n" + html_table(figures);
   if (!traces.empty()) body += "<h2>Over time</h2>\n" + time_charts(traces);
   body += "<h2>What was simulated: A</h2>\n" + facts_table(a.scenario);
   body += "<h2>What was simulated: B</h2>\n" + facts_table(b.scenario);
-  return page(fmt::format("{} and {} - iez sim", a.scenario.name, b.scenario.name), body);
+  return body + page_foot(kCommand, kLatency);
 }
 
 }  // namespace iez::cli

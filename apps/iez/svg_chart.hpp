@@ -1,5 +1,6 @@
-// Grouped bar charts as SVG: a picture for a page, with nothing to load and no script. Pure.
+// Grouped bar charts as SVG, with nothing to load and no script. Pure.
 //
+// A picture is whole by itself, in colours for white paper. Put into a page, the classes of page.hpp colour it as the page is.
 // Deterministic: the same chart gives the same text. Text from outside is escaped.
 #pragma once
 

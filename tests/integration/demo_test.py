@@ -101,7 +101,7 @@ class Demo(FolderCase):
         page = Page()
         page.feed((self.folder / "out/demo.html").read_text(encoding="utf-8"))
         self.assertEqual((page.open, page.problems), ([], []))
-        self.assertEqual(page.seen["svg"], 7)
+        self.assertEqual(page.seen["svg"], 2 * 7)
         self.assertEqual((cases["steps"]["files"], cases["one-file"]["files"]), (60, 1))
         self.assertIsNone(cases["steps"]["optimum"])
         self.assertNotIn("script", page.seen)

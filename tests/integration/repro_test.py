@@ -124,7 +124,7 @@ class Quick(FolderCase):
         self.assertEqual((elements.open, elements.wrong, elements.loads), ([], [], []))
         self.assertNotIn("script", elements.tags)
         self.assertGreaterEqual(elements.tags.count("svg"), 3)
-        self.assertIn("prefers-color-scheme: dark", page.decode())
+        self.assertIn("prefers-color-scheme:dark", page.decode())
         self.assertTrue(page.endswith(b"</html>\n"))
         rows = sum(len(self.rows(section)) for section in SECTIONS)
         self.assertGreaterEqual(elements.tags.count("tr"), rows)
