@@ -25,6 +25,9 @@ struct PageHead {
 // From the first byte to below the title; the body follows.
 std::string page_head(const PageHead& head);
 
+// Figures as they are set on paper: what terminals show as "1 +- 2 us" is "1 ± 2 µs". Escapes nothing.
+std::string typeset(std::string_view text);
+
 // remark: said behind the name of the command; may be empty.
 std::string page_foot(std::string_view command, std::string_view remark = {});
 

@@ -13,11 +13,12 @@ namespace iez::cli {
 
 namespace {
 
-constexpr double kWidth = 640;
-constexpr double kHeight = 300;
+constexpr double kWidth = 520;  // as those of line_chart.cpp
+constexpr double kHeight = 280;
 constexpr double kLeft = 62;
 constexpr double kRight = 16;
 constexpr double kTop = 40;
+constexpr double kTitle = 14;
 constexpr double kAxis = 44;
 constexpr double kLegendRow = 22;
 constexpr double kCharacter = 6.8;  // mean width of one at 12 px
@@ -34,7 +35,7 @@ std::string opening(double height, std::string_view title) {
   return fmt::format(
              "<svg class=\"chart\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" role=\"img\">\n<title>{2}</title>\n",
              kWidth, height, markup_escaped(title)) +
-         text_at(kLeft, 22, "class=\"title\"", title);
+         text_at(kTitle, 22, "class=\"title\"", title);
 }
 
 bool drawable(double value) { return std::isfinite(value) && value > 0; }

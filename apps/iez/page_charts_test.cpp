@@ -37,9 +37,9 @@ TEST(PageCharts, StackedBarsFillTheirSum) {
                        .categories = {"one"},
                        .series = {{.name = "a", .values = {40}}, {.name = "b", .values = {60}}},
                        .stacked = true};
-  // A frame of 216 pixels below the top at 40: 40 % and 60 % of it, one on the other.
-  EXPECT_THAT(to_svg(chart), HasSubstr("y=\"169.60\" width=\"471.08\" height=\"86.40\""));
-  EXPECT_THAT(to_svg(chart), HasSubstr("y=\"40.00\" width=\"471.08\" height=\"129.60\""));
+  // A frame of 196 pixels below the top at 40: 40 % and 60 % of it, one on the other.
+  EXPECT_THAT(to_svg(chart), HasSubstr("y=\"157.60\" width=\"370.28\" height=\"78.40\""));
+  EXPECT_THAT(to_svg(chart), HasSubstr("y=\"40.00\" width=\"370.28\" height=\"117.60\""));
 }
 
 TEST(PageCharts, AChartOfNothingIsStillOne) {

@@ -33,18 +33,25 @@ TEST(Page, NothingIsSaidOfNothing) {
 }
 
 TEST(Page, ACardSaysHowGoodItIs) {
-  EXPECT_EQ(page_card("1 <", "a & b"), "<div class=\"card\"><b>1 &lt;</b><span>a &amp; b</span></div>\n");
-  EXPECT_EQ(page_card("2", "c", CardMood::good), "<div class=\"card\"><b class=\"good\">2</b><span>c</span></div>\n");
+  EXPECT_EQ(page_card("1 <", "a & b"), "<div class=\"card\"><strong>1 &lt;</strong><span>a &amp; b</span></div>\n");
+  EXPECT_EQ(page_card("2", "c", CardMood::good), "<div class=\"card\"><strong class=\"good\">2</strong><span>c</span></div>\n");
+}
+
+TEST(Page, FiguresHaveTheSignsOfPaper) {
+  EXPECT_EQ(typeset("34.5 ms +- 284 us"), "34.5 ms ± 284 µs");
+  EXPECT_EQ(typeset("1 us, 2 us"), "1 µs, 2 µs");
+  for (const char* const text : {"3 users", "all of us", "a+-b", " us", "", "1 s"}) EXPECT_EQ(typeset(text), text);
 }
 
 // A class that is used and not defined is a black shape on a black page.
 TEST(Page, TheStyleDefinesEveryClassOfThePictures) {
   const std::string head = page_head({.command = "iez", .title = "t", .about = {}});
-  LineChart lines{.title = "t", .x_axis = "x", .marks = true};
+  LineChart lines{.title = "t", .x_axis = "x", .marks = true, .band_name = "b", .whisker_name = "w"};
   BarChart bars{.title = "t", .x_axis = "x", .categories = {"a"}};
   SvgChart grouped{.title = "t", .subtitle = "s", .categories = {"a"}};
   for (int i = 0; i < 9; ++i) {
-    lines.lines.push_back({.name = "l", .points = {{.x = 0, .y = 1, .low = 0, .high = 2}}});
+    lines.lines.push_back(
+        {.name = "l", .points = {{.x = 0, .y = 1, .low = 0, .high = 2}}, .band = {{.x = 0, .low = 0, .high = 2}}});
     bars.series.push_back({.name = "b", .values = {1}});
     grouped.series.push_back({.name = "g", .bars = {SvgBar{.value = 2, .low = 1, .high = 3}}});
   }
@@ -55,7 +62,7 @@ TEST(Page, TheStyleDefinesEveryClassOfThePictures) {
                      .cells = {{0.0, 0.2, 0.4, 0.6, 0.7, 0.9}},
                      .notes = {}};
   std::size_t seen = 0;
-  for (const std::string& svg : {to_svg(lines), to_svg(bars), to_svg(grouped), to_svg(heat)}) {
+  for (const std::string& svg : {to_svg(lines), to_svg(bars), to_svg(grouped, SvgUse::page), to_svg(heat)}) {
     constexpr std::string_view kClass = "class=\"";
     for (std::size_t at = svg.find(kClass); at != std::string::npos; at = svg.find(kClass, at)) {
       at += kClass.size();

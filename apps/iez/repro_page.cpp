@@ -79,7 +79,7 @@ void add_section_html(std::string& out, const ReproSection& section) {
   out += fmt::format("<section id=\"{}\">\n<h2>{}</h2>\n<p>{}</p>\n<p class=\"quiet\">{}.</p>\n", markup_escaped(section.id),
                      markup_escaped(section.title), markup_escaped(section.text), summary(count({section})));
   if (!section.charts.empty()) out += "<div class=\"charts alone\">\n";
-  for (const SvgChart& chart : section.charts) out += to_svg(chart);
+  for (const SvgChart& chart : section.charts) out += to_svg(chart, SvgUse::page);
   if (!section.charts.empty()) out += "</div>\n";
   add_rows_html(out, section);
   for (const ReproTable& table : section.tables) add_table_html(out, table);

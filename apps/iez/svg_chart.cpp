@@ -66,8 +66,9 @@ std::string text_at(double x, double y, std::string_view attributes, std::string
 class Drawing {
  public:
   // One series by itself is coloured as the second, the one a reader looks for.
-  explicit Drawing(const SvgChart& chart)
+  Drawing(const SvgChart& chart, SvgUse use)
       : chart_(chart),
+        use_(use),
         step_(tick_step(largest_of(chart))),
         top_value_(std::ceil(largest_of(chart) * 1.02 / step_) * step_),
         first_colour_(chart.series.size() == 1 ? 1 : 0) {
@@ -76,12 +77,12 @@ class Drawing {
 
   std::string draw() {
     out_ = fmt::format(
-        "<svg class=\"chart large\" xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" "
+        "<svg class=\"chart large\"{3} viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" "
         "role=\"img\" "
         "font-family=\"Helvetica, Arial, 'DejaVu Sans', sans-serif\" font-size=\"12\" fill=\"#222222\">\n"
         "<title>{2}</title>\n"
         "<rect class=\"paper\" width=\"{0}\" height=\"{1}\" fill=\"#ffffff\"/>\n",
-        kWidth, kHeight, markup_escaped(chart_.title));
+        kWidth, kHeight, markup_escaped(chart_.title), use_ == SvgUse::file ? " xmlns=\"http://www.w3.org/2000/svg\"" : "");
     out_ += text_at(kLeft, 30, "class=\"title\" font-size=\"18\" font-weight=\"bold\"", chart_.title);
     out_ += text_at(kLeft, 50, "class=\"soft\" fill=\"#555555\"", chart_.subtitle);
     if (chart_.series.size() > 1) legend();
@@ -160,6 +161,7 @@ class Drawing {
   }
 
   const SvgChart& chart_;
+  SvgUse use_;
   double step_;
   double top_value_;
   std::size_t first_colour_;
@@ -168,6 +170,6 @@ class Drawing {
 
 }  // namespace
 
-std::string to_svg(const SvgChart& chart) { return Drawing(chart).draw(); }
+std::string to_svg(const SvgChart& chart, SvgUse use) { return Drawing(chart, use).draw(); }
 
 }  // namespace iez::cli

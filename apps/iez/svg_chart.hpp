@@ -1,6 +1,6 @@
 // Grouped bar charts as SVG, with nothing to load and no script. Pure.
 //
-// A picture is whole by itself, in colours for white paper. Put into a page, the classes of page.hpp colour it as the page is.
+// A file has colours for white paper. In a page the classes of page.hpp colour it as the page is.
 // Deterministic: the same chart gives the same text. Text from outside is escaped.
 #pragma once
 
@@ -30,7 +30,10 @@ struct SvgChart {
   int decimals = 2;  // of the numbers on bars
 };
 
+// A file of its own says what it is; within a page that is known.
+enum class SvgUse { file, page };
+
 // REQUIRES: every series has as many bars as there are categories.
-std::string to_svg(const SvgChart& chart);
+std::string to_svg(const SvgChart& chart, SvgUse use = SvgUse::file);
 
 }  // namespace iez::cli

@@ -204,7 +204,12 @@ class Run(Case):
         self.assertNotIn("<b>", text)
         self.assertIn("a <b> & c", page.text)
         self.text("run", self.small(), "--html", path, "--sweep", "congestion.fixed=1,4,16", "--seeds", "2")
-        self.assertEqual(self.assert_page(path.read_text(encoding="utf-8")).seen.count("svg"), 8)
+        text = path.read_text(encoding="utf-8")
+        self.assertEqual(self.assert_page(text).seen.count("svg"), 8)
+        # The spread of the seeds is shaded, and has the signs of paper.
+        self.assertIn('class="band', text)
+        self.assertIn(" ± ", text)
+        self.assertNotRegex(text, r"\+-|\d us\b")
         self.assert_page(self.text("run", self.small(), "--html", "-"))
         self.assertEqual(sorted(entry.name for entry in self.folder.iterdir()), ["page.html", "small.toml", "two.toml"])
 
@@ -318,7 +323,7 @@ class Compare(Case):
         self.assertIn("+-", lines[-1])
         path = self.folder / "page.html"
         self.text("compare", small, other, "--html", path)
-        self.assertEqual(self.assert_page(path.read_text(encoding="utf-8")).seen.count("svg"), 6)
+        self.assertEqual(self.assert_page(path.read_text(encoding="utf-8")).seen.count("svg"), 7)
         self.assertEqual(*(self.text("compare", small, other, "--seeds", "3", "--jobs", threads) for threads in "12"))
 
     def test_with_itself(self):
