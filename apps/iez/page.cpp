@@ -68,6 +68,7 @@ th{font-weight:600;color:var(--quiet);vertical-align:bottom}
 .middle{text-align:center}
 .strong{font-weight:600}
 td.text,.facts td{white-space:normal;min-width:13rem}
+td.text:first-child{min-width:17rem}
 .facts th{vertical-align:top}
 summary{cursor:pointer;color:var(--mark);margin:.5rem 0}
 pre{background:var(--card);border:1px solid var(--line);border-radius:8px;padding:.8rem 1rem;overflow-x:auto;font-size:.88rem}
@@ -101,8 +102,9 @@ h2{font-size:1.15rem;margin-top:1.8rem}
 .cards{grid-template-columns:1fr 1fr;gap:.6rem}
 .card{padding:.5rem .7rem}
 .card strong{font-size:1.15rem}
-.charts.alone{overflow-x:auto}
-.charts>svg.large{min-width:46rem}
+.charts.alone{overflow-x:auto;border:1px solid var(--line);border-radius:8px}
+.charts>svg.large{min-width:46rem;background:none;border:0}
+td.text,.facts td{min-width:11rem}
 figure{padding:.7rem}
 }
 @media print{body{max-width:none;padding:0}details{display:none}.charts>svg,figure{break-inside:avoid}}
