@@ -58,8 +58,8 @@ figcaption span{display:block;color:var(--quiet);font-weight:400;font-size:.9rem
 .wide{overflow-x:auto;max-width:100%}
 .wide,.charts.alone{background:linear-gradient(to right,var(--page) 50%,transparent) 0 0/2.4rem 100% no-repeat local,
 linear-gradient(to left,var(--page) 50%,transparent) 100% 0/2.4rem 100% no-repeat local,
-linear-gradient(to right,var(--shade),transparent) 0 0/.8rem 100% no-repeat scroll,
-linear-gradient(to left,var(--shade),transparent) 100% 0/.8rem 100% no-repeat scroll}
+linear-gradient(to right,var(--shade),transparent) -2px 0/.8rem 100% no-repeat scroll,
+linear-gradient(to left,var(--shade),transparent) calc(100% + 2px) 0/.8rem 100% no-repeat scroll}
 table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:13.5px}
 th,td{padding:.25rem .9rem .25rem 0;text-align:left;border-bottom:1px solid var(--line);white-space:nowrap;vertical-align:top}
 th:last-child,td:last-child{padding-right:.2rem}

@@ -35,6 +35,8 @@ std::string_view verdict_class(const ReproRow& row) {
   return *row.holds ? "good" : "bad strong";
 }
 
+std::string set_on_page(std::string_view text) { return markup_escaped(typeset(text)); }
+
 void add_rows_html(std::string& out, const ReproSection& section) {
   out +=
       "<div class=\"wide\"><table>\n<tr><th>what</th><th class=\"right\">paper</th><th class=\"right\">ours</th><th "
@@ -46,20 +48,20 @@ void add_rows_html(std::string& out, const ReproSection& section) {
         "<tr><td class=\"text\">{}</td><td class=\"right\">{}</td><td class=\"right\">{}</td><td "
         "class=\"right\">{}</td><td>{}</td>"
         "<td class=\"{}\">{}</td><td>{}</td><td class=\"text quiet\">{}</td></tr>\n",
-        markup_escaped(row.what), markup_escaped(cells.paper), markup_escaped(cells.ours), markup_escaped(cells.difference),
-        markup_escaped(cells.target), verdict_class(row), cells.holds, to_string(row.kind), markup_escaped(row.note));
+        markup_escaped(row.what), set_on_page(cells.paper), set_on_page(cells.ours), markup_escaped(cells.difference),
+        set_on_page(cells.target), verdict_class(row), cells.holds, to_string(row.kind), set_on_page(row.note));
   }
   out += "</table></div>\n";
 }
 
 void add_table_html(std::string& out, const ReproTable& table) {
   out += fmt::format("<h3>{}</h3>\n<p>{}</p>\n<div class=\"wide\"><table>\n<tr>", markup_escaped(table.title),
-                     markup_escaped(table.note));
+                     set_on_page(table.note));
   for (const std::string& title : table.columns) out += fmt::format("<th>{}</th>", markup_escaped(title));
   out += "</tr>\n";
   for (const auto& row : table.rows) {
     out += "<tr>";
-    for (const std::string& text : row) out += fmt::format("<td>{}</td>", markup_escaped(text));
+    for (const std::string& text : row) out += fmt::format("<td>{}</td>", set_on_page(text));
     out += "</tr>\n";
   }
   out += "</table></div>\n";
@@ -70,14 +72,14 @@ void add_constants_html(std::string& out, const ReproSection& section) {
   out += "<h3>Constants</h3>\n<div class=\"wide\"><table>\n<tr><th>constant</th><th>value</th><th>where from</th></tr>\n";
   for (const ReproConstant& constant : section.constants) {
     out += fmt::format("<tr><td>{}</td><td>{}</td><td class=\"text\">{}</td></tr>\n", markup_escaped(constant.name),
-                       markup_escaped(constant.value), markup_escaped(constant.origin));
+                       set_on_page(constant.value), set_on_page(constant.origin));
   }
   out += "</table></div>\n";
 }
 
 void add_section_html(std::string& out, const ReproSection& section) {
   out += fmt::format("<section id=\"{}\">\n<h2>{}</h2>\n<p>{}</p>\n<p class=\"quiet\">{}.</p>\n", markup_escaped(section.id),
-                     markup_escaped(section.title), markup_escaped(section.text), summary(count({section})));
+                     markup_escaped(section.title), set_on_page(section.text), summary(count({section})));
   if (!section.charts.empty()) out += "<div class=\"charts alone\">\n";
   for (const SvgChart& chart : section.charts) out += to_svg(chart, SvgUse::page);
   if (!section.charts.empty()) out += "</div>\n";

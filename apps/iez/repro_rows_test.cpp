@@ -111,6 +111,12 @@ TEST(ReproPage, IsSelfContainedAndEscaped) {
   EXPECT_NE(repro_html(example(), true).find("quick run"), std::string::npos);
 }
 
+TEST(ReproPage, UnitsAreSetAsOnPaper) {
+  std::vector<ReproSection> sections = example();
+  sections[0].constants.push_back({.name = "each pair", .value = "29.2 us", .origin = "fitted"});
+  EXPECT_NE(repro_html(sections, false).find("<td>29.2 µs</td>"), std::string::npos);
+}
+
 TEST(ReproPage, MarkdownKeepsItsTablesWhole) {
   const std::string text = repro_markdown(example(), false);
   EXPECT_NE(text.find("| far | 100.0 MB/s | 107.0 MB/s | +7.0 % | within 6 % | **misses** | fitted |"), std::string::npos);

@@ -11,6 +11,7 @@ import subprocess
 import unittest
 
 from folder_case import FolderCase
+from page_probe import on_a_telephone
 from terminal import output_on_terminal
 
 ROOT = pathlib.Path(os.environ.get("IEZ_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
@@ -194,6 +195,14 @@ class Run(Case):
         self.assertAlmostEqual(figure["mean"], sum(rates) / 4, delta=1)
         deviation = math.sqrt(sum((rate - figure["mean"]) ** 2 for rate in rates) / 3)
         self.assertAlmostEqual(figure["band"], 3.182 * deviation / 2, delta=1 + deviation / 1000)
+
+    def test_pages_fit_a_telephone(self):
+        small = self.small()
+        swept, single, compared = (self.folder / f"{name}.html" for name in ("swept", "single", "compared"))
+        self.text("run", small, "--html", swept, "--sweep", "congestion.fixed=1,4,16", "--seeds", "2")
+        self.text("run", self.file("two.toml", TWO_JOBS), "--html", single)
+        self.text("compare", small, small, "--html", compared, "--seeds", "2")
+        on_a_telephone(self, swept, single, compared)
 
     def test_a_page(self):
         path = self.folder / "page.html"
