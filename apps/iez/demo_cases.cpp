@@ -55,7 +55,7 @@ Pattern shared(Pattern pattern, std::uint64_t segments) {
 std::vector<DemoCase> demo_cases(bool quick) {
   // MiB of the files. Writing takes two seconds or more where files are of one size: to place them costs a hundredth of that,
   // which is what evenness is worth. Elsewhere there is more to gain, and less will do. All of it with three runs each way takes
-  // about five minutes.
+  // about six minutes.
   const std::uint64_t size = quick ? 1 : 4;
   const std::uint64_t less = quick ? 1 : 2;
   const std::uint64_t hacc_size = quick ? 2 : 7;
