@@ -29,6 +29,12 @@ std::string rate(const DemoRates& rates) {
   return fmt::format("{:.0f} ({:.0f}..{:.0f})", rates.median(), rates.least(), rates.most());
 }
 
+// The same for the page, with the spread below.
+std::string rate_cell(const DemoRates& rates) {
+  if (rates.least() == rates.most()) return fmt::format("{:.0f}", rates.median());
+  return fmt::format("{:.0f}<small>{:.0f}–{:.0f}</small>", rates.median(), rates.least(), rates.most());
+}
+
 std::string number_or_dash(const std::optional<double>& value) { return value ? fmt::format("{:.2f}", *value) : "-"; }
 
 std::string cost_or_dash(const std::optional<double>& value) { return value ? fmt::format("{:.3f}", *value) : "-"; }
@@ -173,11 +179,11 @@ void add_table(std::string& out, const DemoReport& report) {
     cell(told, false);
     cell(fmt::format("{:.3f}", a.oss_cost), false);
     cell(fmt::format("{:.3f}", b.oss_cost), false);
-    cell(rate(a.write_mb_s), false);
-    cell(rate(b.write_mb_s), false);
+    cell(rate_cell(a.write_mb_s), false);
+    cell(rate_cell(b.write_mb_s), false);
     cell(gain(outcome.write_gain()), true);
-    cell(rate(a.read_mb_s), false);
-    cell(rate(b.read_mb_s), false);
+    cell(rate_cell(a.read_mb_s), false);
+    cell(rate_cell(b.read_mb_s), false);
     cell(gain(outcome.read_gain()), true);
     out += "</tr>\n";
   }

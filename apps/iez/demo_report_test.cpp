@@ -198,6 +198,7 @@ TEST(DemoReport, PageIsEscapedAndStandsAlone) {
   EXPECT_THAT(page, Not(HasSubstr("http")));
   EXPECT_THAT(page, HasSubstr("prefers-color-scheme:dark"));
   EXPECT_THAT(page, HasSubstr("OST 0: 0.0 MB"));
+  EXPECT_THAT(page, HasSubstr("<td class=\"right\">100<small>90–105</small></td>"));
 }
 
 }  // namespace

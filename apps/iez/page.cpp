@@ -67,6 +67,7 @@ th{font-weight:600;color:var(--quiet);vertical-align:bottom}
 .right{text-align:right}
 .middle{text-align:center}
 .strong{font-weight:600}
+td small{display:block;color:var(--quiet)}
 td.text,.facts td{white-space:normal;min-width:13rem}
 td.text:first-child{min-width:17rem}
 .facts th{vertical-align:top}
@@ -104,7 +105,7 @@ h2{font-size:1.15rem;margin-top:1.8rem}
 .card strong{font-size:1.15rem}
 .charts.alone{overflow-x:auto;border:1px solid var(--line);border-radius:8px}
 .charts>svg.large{min-width:46rem;background:none;border:0}
-td.text,.facts td{min-width:11rem}
+td.text,td.text:first-child,.facts td{min-width:11rem}
 figure{padding:.7rem}
 }
 @media print{body{max-width:none;padding:0}details{display:none}.charts>svg,figure{break-inside:avoid}}
