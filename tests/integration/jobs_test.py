@@ -11,7 +11,10 @@ import re
 import shutil
 import subprocess
 import tempfile
+import time
 import unittest
+
+from terminal import Session, output_on_terminal
 
 ROOT = pathlib.Path(os.environ.get("IEZ_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
 IEZ = pathlib.Path(os.environ.get("IEZ", ROOT / "build/dev/apps/iez/iez")).resolve()
@@ -222,6 +225,78 @@ class Moments(Case):
         self.assertEqual(len(life["minutes"]["rows"]), 5)
         self.assertEqual(dict(zip(life["bursts"]["columns"], life["bursts"]["rows"][0]))["minutes"], 5)
         self.assertEqual(dict(zip(life["contention"]["columns"], life["contention"]["rows"][0]))["shared_minutes"], 1)
+
+
+class Terminal(Case):
+    """What only a terminal is told."""
+
+    def slowly(self, command, rows, **options):
+        """What went to stdout and what was shown, of a command that gets its input with a pause, so that it takes more than a second on any machine."""
+        session = Session((IEZ, "jobs", *command), stdin=subprocess.PIPE, stdout=subprocess.PIPE, **options)
+        self.addCleanup(session.close)
+        half = len(rows) // 2
+        session.process.stdin.write(rows[:half].encode())
+        session.process.stdin.flush()
+        time.sleep(1.2)
+        session.process.stdin.write(rows[half:].encode())
+        session.process.stdin.close()
+        shown = session.until("stdin: ")
+        stdout = session.process.stdout.read().decode()
+        session.process.stdout.close()
+        self.assertEqual(session.end(), 0)
+        return stdout, shown + session.rest()
+
+    def test_progress_of_an_ingest(self):
+        rows = self.ok("synth", "--jobs", "20000")
+        stdout, shown = self.slowly(("ingest", "--json", "--store", self.store), rows)
+        self.assertEqual(json.loads(stdout)["added"], 20000)
+        self.assertRegex(shown, r"\r\x1b\[Kstdin: [\d.]+ [KM]iB read")
+        self.assertTrue(shown.endswith("\r\x1b[K"), "the line is wiped")
+
+    def test_progress_fits_the_line(self):
+        rows = self.ok("synth", "--jobs", "20000")
+        _, shown = self.slowly(("ingest", "--store", self.store), rows, columns=20)
+        lines = re.findall(r"\x1b\[K([^\r]+)", shown)
+        self.assertTrue(lines)
+        self.assertLess(max(map(len, lines)), 20)
+
+    def test_progress_of_an_import(self):
+        lines = "".join(f"lustre,ost=fs-OST0000,jobid=j{i} write_bytes={i}i {1700000000 + 60 * (i % 50)}000000000\n" for i in range(5000))
+        stdout, shown = self.slowly(("import", "--format", "influx", "--json", "--out", self.folder / "spool", "-"), lines)
+        json.loads(stdout)
+        self.assertRegex(shown, r"\r\x1b\[Kstdin: [\d.]+ [KM]iB read")
+
+    def test_no_progress_elsewhere(self):
+        rows = self.ok("synth", "--jobs", "20000")
+        with subprocess.Popen([IEZ, "jobs", "ingest", "--store", self.store], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True) as process:
+            process.stdin.write(rows[:len(rows) // 2])
+            process.stdin.flush()
+            time.sleep(1.2)
+            stdout, stderr = process.communicate(rows[len(rows) // 2:], timeout=60)
+        self.assertEqual((process.returncode, stderr), (0, ""))
+        self.assertIn("20000 added", stdout)
+
+    def test_a_million_rows_do_not_run_over_a_terminal(self):
+        for arguments in ((), ("--series",), ("--like", "cab")):
+            shown, status = output_on_terminal((IEZ, "jobs", "synth", *arguments))
+            self.assertEqual(status, 2)
+            self.assertRegex(" ".join(shown.split()), r"\d+ jobs would run over the terminal; .*--output.*\| iez jobs ingest.*--jobs 10")
+        # Whoever says how many gets them, and so does whoever says where to.
+        shown, status = output_on_terminal((IEZ, "jobs", "synth", "--jobs", "3"))
+        self.assertEqual((status, shown.count("synthetic-quartz,")), (0, 3))
+        _, status = output_on_terminal((IEZ, "jobs", "synth", "--series", "--output", self.folder / "rows.csv"))
+        self.assertEqual(status, 0)
+        self.assertTrue((self.folder / "rows.csv").read_text(encoding="utf-8").startswith("# synthetic: "))
+
+    def test_how_many_jobs(self):
+        for given in ("0", "1000000001", "99999999999999", "99999999999999999999999"):
+            began = time.monotonic()
+            result = run("synth", "--jobs", given)
+            self.assertLess(time.monotonic() - began, 5)
+            self.assertEqual((result.returncode, result.stdout), (2, ""))
+            self.assertRegex(result.stderr, r"--jobs: .*(1 to 1000000000|expected a whole number)")
+        self.fails(2, "--seed", "synth", "--seed", "-1")
 
 
 class Page(Case):
