@@ -116,6 +116,29 @@ std::string legend(const BarChart& chart) {
   return out;
 }
 
+static_assert(kHeats == kHeatColours);
+
+int heat_of(double share) { return std::clamp(static_cast<int>(share * kHeats), 0, kHeats - 1); }
+
+// In rows below `y`, which moves to below the last of them.
+std::string legend(const HeatMap& map, double& y) {
+  if (map.legend.empty()) return {};
+  const auto width_of = [](std::string_view label) { return 18 + kCharacter * static_cast<double>(label.size()) + 14; };
+  std::string out = text_at(kLeft, y + 11, "", map.legend_title);
+  double x = kLeft + kCharacter * static_cast<double>(map.legend_title.size()) + 10;
+  for (const HeatKey& key : map.legend) {
+    if (x + width_of(key.label) > kWidth) {
+      x = kLeft;
+      y += kLegendRow;
+    }
+    out += fmt::format("<rect class=\"h{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"12\" height=\"12\"/>\n", heat_of(key.heat), x, y);
+    out += text_at(x + 18, y + 11, "", key.label);
+    x += width_of(key.label);
+  }
+  y += kLegendRow;
+  return out;
+}
+
 }  // namespace
 
 std::string to_svg(const BarChart& chart) {
@@ -142,7 +165,9 @@ std::string to_svg(const HeatMap& map) {
   IEZ_ASSERT(map.cells.size() == map.rows.size());
   const double row_height = std::clamp(220.0 / static_cast<double>(std::max<std::size_t>(1, map.rows.size())), 10.0, 26.0);
   const double bottom = kTop + row_height * static_cast<double>(map.rows.size());
-  std::string out = opening(bottom + kAxis, map.title);
+  double height = bottom + kAxis;
+  const std::string key = legend(map, height);
+  std::string out = opening(height, map.title);
   const double width = (kWidth - kLeft - kRight) / static_cast<double>(std::max<std::size_t>(1, map.columns.size()));
   const double gap = width > 5 ? 1 : 0.2;
   double free_from = 0;  // for the label of a row
@@ -156,16 +181,15 @@ std::string to_svg(const HeatMap& map) {
     for (std::size_t column = 0; column < map.columns.size(); ++column) {
       const auto& cell = map.cells[row][column];
       if (!cell) continue;
-      const int heat = std::clamp(static_cast<int>(*cell * kHeats), 0, kHeats - 1);
       const bool noted = row < map.notes.size() && column < map.notes[row].size();
-      out += fmt::format("<rect class=\"h{}\" x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\">{}</rect>\n", heat,
-                         kLeft + width * static_cast<double>(column), y, width - gap, row_height - 1,
+      out += fmt::format("<rect class=\"h{}\" x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\">{}</rect>\n",
+                         heat_of(*cell), kLeft + width * static_cast<double>(column), y, width - gap, row_height - 1,
                          noted ? fmt::format("<title>{}</title>", markup_escaped(map.notes[row][column])) : "");
     }
   }
   out += column_labels(map.columns, bottom + 16);
   out += text_at((kLeft + kWidth - kRight) / 2, bottom + kAxis - 8, "text-anchor=\"middle\"", map.x_axis);
-  return out + "</svg>\n";
+  return out + key + "</svg>\n";
 }
 
 }  // namespace iez::cli

@@ -62,5 +62,33 @@ TEST(PageCharts, CellsOfAHeatMapHaveTheirHeatAndNote) {
   EXPECT_THAT(svg, HasSubstr("hot &lt;"));
 }
 
+// Colours turn around between light and dark pages: words at swatches hold on both.
+TEST(PageCharts, ALegendTellsWhatTheColoursOfAHeatMapStandFor) {
+  HeatMap map{.title = "t",
+              .x_axis = "x",
+              .columns = {"a"},
+              .rows = {"r"},
+              .cells = {{0.0}},
+              .notes = {},
+              .legend_title = "jobs:",
+              .legend = {{.heat = 0.1, .label = "1 <"}, {.heat = 0.5, .label = "10"}, {.heat = 1, .label = "100"}}};
+  const std::string svg = to_svg(map);
+  EXPECT_EQ(count(svg, "<rect"), 4U);  // the cell, and three swatches
+  EXPECT_THAT(svg, HasSubstr(">jobs:</text>"));
+  EXPECT_THAT(svg, testing::ContainsRegex("class=\"h0\"[^\n]*width=\"12\"[^\n]*\n<text[^>]*>1 &lt;</text>"));
+  EXPECT_THAT(svg, testing::ContainsRegex("class=\"h3\"[^\n]*width=\"12\"[^\n]*\n<text[^>]*>10</text>"));
+  EXPECT_THAT(svg, testing::ContainsRegex("class=\"h5\"[^\n]*width=\"12\"[^\n]*\n<text[^>]*>100</text>"));
+  // What has no room in one row goes on in the next, and the picture grows with it.
+  const auto height_of = [](const HeatMap& drawn) {
+    const std::string text = to_svg(drawn);
+    return std::stod(text.substr(text.find("height=\"") + 8));
+  };
+  const double one_row = height_of(map);
+  map.legend.assign(6, {.heat = 0.5, .label = std::string(30, 'w')});
+  EXPECT_GT(height_of(map), one_row);
+  map.legend.clear();
+  EXPECT_LT(height_of(map), one_row);
+}
+
 }  // namespace
 }  // namespace iez::cli

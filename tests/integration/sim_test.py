@@ -12,7 +12,7 @@ import unittest
 
 from folder_case import FolderCase
 from page_probe import on_a_telephone
-from terminal import output_on_terminal
+from terminal import Session, output_on_terminal
 
 ROOT = pathlib.Path(os.environ.get("IEZ_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
 IEZ = os.environ.get("IEZ", str(ROOT / "build/dev/apps/iez/iez"))
@@ -227,6 +227,19 @@ class Run(Case):
                                            env={"PATH": os.environ["PATH"], "TERM": "xterm", "LC_ALL": "C.UTF-8"})
         self.assertEqual(status, 0)
         self.assertIn("Bandwidth:", shown)
+
+    def test_progress_of_many_runs(self):
+        session = Session((IEZ, "sim", "run", "four-jobs", "--seeds", "1000", "--json"), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+        self.addCleanup(session.close)
+        try:
+            shown = session.until(" of 1000 runs done")
+        finally:
+            session.process.kill()
+            stdout = session.process.stdout.read()
+            session.process.stdout.close()
+            session.process.wait()
+        self.assertRegex(shown, r"\A\r\x1b\[Ksimulating: \d+ %, ")
+        self.assertEqual(stdout, b"", "progress is not mixed into the output")
 
     def test_standard_input(self):
         piped = self.document("run", "-", input=SMALL)
