@@ -154,7 +154,7 @@ void CommandLine::add_demo() {
       ->type_name("N")
       ->check(whole_number());
   add_quantity<BytesPerSecond>(*command, "--rate",
-                               "Of each OST (default: 20MB/s); the slower, the less the speed of this machine matters", "RATE",
+                               "Of each OST (default: 8MB/s); the slower, the less the speed of this machine matters", "RATE",
                                parse_rate, [this](BytesPerSecond rate) { demo_.ost_rate = rate; });
   command->add_flag("--local", demo_.local, "Without coordinator and agents: each run plans by itself");
   command->add_flag("--quick", demo_.quick, "Small files: shows that it works, measures nothing");

@@ -8,6 +8,7 @@
 
 #include "base/units.hpp"
 #include "command.hpp"
+#include "demo_cases.hpp"
 
 namespace iez::cli {
 
@@ -15,7 +16,7 @@ struct DemoOptions {
   std::string out;                           // folder of the page and its data; empty: iez-demo in the working folder
   std::vector<std::string> cases;            // by id; empty: all
   std::optional<std::uint32_t> repetitions;  // of each way; none: three, or one if quick
-  BytesPerSecond ost_rate{20e6};
+  BytesPerSecond ost_rate = kDemoOstRate;
   bool local = false;  // no coordinator
   bool quick = false;
   bool json = false;

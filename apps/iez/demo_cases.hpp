@@ -8,9 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "base/units.hpp"
 #include "workload/pattern.hpp"
 
 namespace iez::cli {
+
+// Of an OST. So slow that the machine does not decide: a lab moves some 300 MB/s on two cores, its fifteen OSTs 120 MB/s.
+inline constexpr BytesPerSecond kDemoOstRate{8e6};
 
 struct DemoApplication {
   std::string name;  // also that of its folder
@@ -55,11 +59,14 @@ struct DemoWay {
   std::string said;                 // by iez, of this run: "placed 64 of 64"
 };
 
-// The ratio of two medians, or that nobody can tell them apart: one of them lies within the spread of the other's runs. Of single
-// runs nothing is known.
+// The ratio of two medians, or that nobody can tell them apart: one of them lies within the spread of the other's runs, or they
+// are so near that a machine with other work decides.
+inline constexpr double kDemoTie = 0.02;
 struct DemoGain {
   double factor = 0;
   bool is_tie = false;
+
+  [[nodiscard]] double told() const { return is_tie ? 1 : factor; }
 };
 DemoGain gain_of(const DemoRates& by_default, const DemoRates& by_iez);
 

@@ -7,17 +7,19 @@
 
 #include "demo_stage.hpp"
 #include "markup.hpp"
+#include "page.hpp"
 
 namespace iez::cli {
 
 namespace {
 
+constexpr std::string_view kCommand = "iez demo";
 constexpr std::string_view kNote =
-    "OSTCost: the fullest OST over the mean; 1 is perfectly even. Published: what the source measured on its testbed. The lab's "
+    "OSTCost: the fullest OST over the mean; 1 is perfectly even. Published: what the paper measured on its testbed. The lab's "
     "default is "
-    "Lustre's own round robin, which for files of one size is much more even than the source's was: there is little left to "
-    "gain. With "
-    "files of unequal sizes, each on one OST as Lustre has it by default, there is.";
+    "Lustre's own round robin, which for files of one size is much more even than the paper's was: there is little left to gain. "
+    "With files of unequal sizes, each on one OST as Lustre has it by default, there is. A tie: the medians differ by less than "
+    "2 %, or one lies within what the other way had, too.";
 
 std::string gain(const DemoGain& gain) { return gain.is_tie ? "tie" : fmt::format("{:+.0f} %", (gain.factor - 1) * 100); }
 
@@ -25,6 +27,12 @@ std::string gain(const DemoGain& gain) { return gain.is_tie ? "tie" : fmt::forma
 std::string rate(const DemoRates& rates) {
   if (rates.least() == rates.most()) return fmt::format("{:.0f}", rates.median());
   return fmt::format("{:.0f} ({:.0f}..{:.0f})", rates.median(), rates.least(), rates.most());
+}
+
+// The same for the page, with the spread below.
+std::string rate_cell(const DemoRates& rates) {
+  if (rates.least() == rates.most()) return fmt::format("{:.0f}", rates.median());
+  return fmt::format("{:.0f}<small>{:.0f}–{:.0f}</small>", rates.median(), rates.least(), rates.most());
 }
 
 std::string number_or_dash(const std::optional<double>& value) { return value ? fmt::format("{:.2f}", *value) : "-"; }
@@ -37,21 +45,46 @@ std::string published(const DemoCase& about) {
   return fmt::format("{} -> {}", number_or_dash(about.published_default), number_or_dash(about.published_iez));
 }
 
-struct Best {
-  DemoGain write;
-  DemoGain read;
-  DemoGain least;
+// Of which case, and what it gained or lost.
+struct Told {
+  const DemoOutcome* outcome = nullptr;
+  DemoGain gain;
 };
 
+struct Best {
+  Told write;
+  Told read;
+  Told least;
+};
+
+// REQUIRES: there is a case. Ties are neither gains nor losses, however they came out.
 Best best_of(const DemoReport& report) {
-  const auto of_factor = [](const DemoGain& a, const DemoGain& b) { return a.factor < b.factor; };
-  Best best{.least = {.factor = 1e9}};
+  const auto is_less = [](const Told& a, const Told& b) { return a.gain.told() < b.gain.told(); };
+  Best best;
   for (const DemoOutcome& outcome : report.outcomes) {
-    best.write = std::max(best.write, outcome.write_gain(), of_factor);
-    best.read = std::max(best.read, outcome.read_gain(), of_factor);
-    best.least = std::min({best.least, outcome.write_gain(), outcome.read_gain()}, of_factor);
+    const Told write{&outcome, outcome.write_gain()};
+    const Told read{&outcome, outcome.read_gain()};
+    if (best.least.outcome == nullptr) best = {.write = write, .read = read, .least = write};
+    best.write = std::max(best.write, write, is_less);
+    best.read = std::max(best.read, read, is_less);
+    best.least = std::min({best.least, write, read}, is_less);
   }
   return best;
+}
+
+// The case whose files Lustre placed least evenly, of what is possible with them. None: no case has an optimum.
+const DemoOutcome* least_even(const DemoReport& report) {
+  const auto excess = [](const DemoOutcome& outcome) {
+    return outcome.optimum ? outcome.by_default.ost_cost / *outcome.optimum : 0;
+  };
+  const auto found = std::ranges::max_element(report.outcomes, {}, excess);
+  return found != report.outcomes.end() && found->optimum ? &*found : nullptr;
+}
+
+std::string card_of(const Told& told, std::string_view what) {
+  constexpr double kGood = 1.05;
+  return page_card(gain(told.gain), fmt::format("{}: {}", what, told.outcome->about.title),
+                   told.gain.told() > kGood ? CardMood::good : CardMood::plain);
 }
 
 ordered_json way_json(const DemoWay& way) {
@@ -66,133 +99,93 @@ ordered_json way_json(const DemoWay& way) {
           {"used_bytes", way.used}};
 }
 
-constexpr std::string_view kStyle = R"(<style>
-:root {
-  color-scheme: light dark;
-  --ink: #1c1e21; --soft: #5a6068; --page: #ffffff; --card: #f5f6f8; --line: #d9dce1; --good: #1a7f37;
-  --before: #c4632d; --after: #0b6fb3; --mean: #1c1e21;
-}
-@media (prefers-color-scheme: dark) {
-  :root {
-    --ink: #e6e8eb; --soft: #a0a7b0; --page: #14161a; --card: #1d2026; --line: #343941; --good: #5bc27b;
-    --before: #e58b57; --after: #58aee8; --mean: #e6e8eb;
-  }
-}
-* { box-sizing: border-box; }
-body {
-  margin: 0 auto; padding: 1.5rem; max-width: 76rem;
-  background: var(--page); color: var(--ink); font: 15px/1.5 system-ui, sans-serif;
-}
-h1 { font-size: 1.8rem; line-height: 1.2; margin: 0 0 .4rem; }
-h2 { font-size: 1.25rem; margin: 2.4rem 0 .5rem; }
-p { max-width: 60rem; margin: .5rem 0; }
-.soft { color: var(--soft); }
-.facts { display: grid; grid-template-columns: repeat(auto-fit, minmax(12rem, 1fr)); gap: .8rem; margin: 1.4rem 0; }
-.fact { background: var(--card); border-radius: 10px; padding: .9rem 1.1rem; }
-.fact b { display: block; font-size: 1.8rem; line-height: 1.2; font-variant-numeric: tabular-nums; }
-.fact span { color: var(--soft); font-size: .88rem; }
-.good { color: var(--good); }
-.wide { overflow-x: auto; }
-table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; font-size: .9rem; }
-th, td { text-align: right; padding: .35rem .6rem; border-bottom: 1px solid var(--line); white-space: nowrap; }
-th { color: var(--soft); font-weight: 600; vertical-align: bottom; }
-th:first-child, td:first-child { text-align: left; white-space: normal; min-width: 14rem; }
-th.group { text-align: center; }
-td.strong { font-weight: 600; }
-.cases { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 30rem), 1fr)); gap: 1rem; margin-top: 1rem; }
-figure { margin: 0; background: var(--card); border-radius: 10px; padding: .9rem 1rem .7rem; }
-figcaption { font-weight: 600; margin-bottom: .4rem; }
-figcaption span { display: block; color: var(--soft); font-weight: 400; font-size: .85rem; }
-svg { width: 100%; height: auto; display: block; }
-svg text { fill: var(--soft); font: 11px system-ui, sans-serif; }
-svg text.title { fill: var(--ink); font-weight: 600; font-size: 12px; }
-svg .before { fill: var(--before); } svg .after { fill: var(--after); }
-svg .mean { stroke: var(--mean); stroke-dasharray: 4 3; stroke-width: 1.2; }
-svg .base { stroke: var(--line); }
-pre { background: var(--card); border-radius: 10px; padding: .9rem 1.1rem; overflow-x: auto; font-size: .88rem; }
-</style>
-)";
-
-// Panels of one case: bars of all OSTs, servers a little apart, the mean as a dashed line.
+// A panel of one way: bars of all OSTs, servers a little apart, the mean as a dashed line.
 constexpr double kPanel = 250;
-constexpr double kBetween = 20;
-constexpr double kTop = 34;
+constexpr double kTop = 38;
 constexpr double kBars = 110;
 constexpr double kBottom = 22;
 constexpr double kServerGap = 10;
 
-void add_panel(std::string& out, double left, const DemoWay& pass, std::string_view title, std::string_view style,
-               double largest) {
-  const std::size_t count = pass.used.size();
+// series: whose colour the bars have. largest: what the highest bar of both panels stands for.
+std::string panel(const DemoWay& way, std::string_view title, int series, double largest) {
+  const std::size_t count = way.used.size();
   const double servers = static_cast<double>((count + kDemoOstsPerServer - 1) / kDemoOstsPerServer);
   const double step = (kPanel - (kServerGap * (servers - 1))) / static_cast<double>(std::max<std::size_t>(count, 1));
   double sum = 0;
-  for (const std::uint64_t used : pass.used) sum += static_cast<double>(used);
+  for (const std::uint64_t used : way.used) sum += static_cast<double>(used);
   const double mean = count > 0 ? sum / static_cast<double>(count) : 0;
-  out += fmt::format(
-      "<text class=\"title\" x=\"{:.1f}\" y=\"12\">{}</text><text x=\"{:.1f}\" y=\"27\">OSTCost {:.3f}, OSSCost {:.3f}</text>\n",
-      left, title, left, pass.ost_cost, pass.oss_cost);
+  std::string out = fmt::format(
+      "<svg class=\"chart\" viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"Bytes on each OST\">\n"
+      "<text class=\"title\" x=\"0\" y=\"13\">{}</text><text class=\"soft\" x=\"0\" y=\"30\">OSTCost {:.3f}, OSSCost "
+      "{:.3f}</text>\n",
+      kPanel, kTop + kBars + kBottom, title, way.ost_cost, way.oss_cost);
   for (std::size_t i = 0; i < count; ++i) {
-    const double height = largest > 0 ? kBars * static_cast<double>(pass.used[i]) / largest : 0;
-    const double x = left + (step * static_cast<double>(i)) + (kServerGap * static_cast<double>(i / kDemoOstsPerServer));
+    const double height = largest > 0 ? kBars * static_cast<double>(way.used[i]) / largest : 0;
+    const double x = (step * static_cast<double>(i)) + (kServerGap * static_cast<double>(i / kDemoOstsPerServer));
     out += fmt::format(
-        "<rect class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" rx=\"1.5\"><title>OST {}: {:.1f} "
+        "<rect class=\"f{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" rx=\"1.5\"><title>OST {}: {:.1f} "
         "MB</title></rect>\n",
-        style, x, kTop + kBars - height, step - 2.5, height, i, static_cast<double>(pass.used[i]) / 1e6);
+        series, x, kTop + kBars - height, step - 2.5, height, i, static_cast<double>(way.used[i]) / 1e6);
   }
   for (std::size_t server = 0; server < static_cast<std::size_t>(servers); ++server) {
     const double width = step * kDemoOstsPerServer;
-    const double x = left + (static_cast<double>(server) * (width + kServerGap));
-    out += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">oss{}</text>\n", x + (width / 2),
+    const double x = static_cast<double>(server) * (width + kServerGap);
+    out += fmt::format("<text class=\"soft\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">oss{}</text>\n", x + (width / 2),
                        kTop + kBars + 15, server);
   }
   const double base = kTop + kBars;
   const double level = largest > 0 ? base - (kBars * mean / largest) : base;
-  out += fmt::format("<line class=\"base\" x1=\"{0:.1f}\" x2=\"{1:.1f}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\"/>\n", left, left + kPanel,
-                     base);
-  out += fmt::format("<line class=\"mean\" x1=\"{0:.1f}\" x2=\"{1:.1f}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\"/>\n", left, left + kPanel,
-                     level);
-}
-
-std::string case_svg(const DemoOutcome& outcome) {
-  double largest = 0;
-  for (const DemoWay* pass : {&outcome.by_default, &outcome.by_iez}) {
-    for (const std::uint64_t used : pass->used) largest = std::max(largest, static_cast<double>(used));
-  }
-  std::string out = fmt::format("<svg viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"Bytes on each OST\">\n",
-                                (2 * kPanel) + kBetween, kTop + kBars + kBottom);
-  add_panel(out, 0, outcome.by_default, "Lustre's default", "before", largest);
-  add_panel(out, kPanel + kBetween, outcome.by_iez, "iez", "after", largest);
-  out += "</svg>\n";
+  out += fmt::format("<path class=\"axis\" d=\"M0 {:.1f}H{:.1f}\"/>\n", base, kPanel);
+  out += fmt::format("<path class=\"mean\" d=\"M0 {:.1f}H{:.1f}\"/>\n</svg>\n", level, kPanel);
   return out;
 }
 
-void add_fact(std::string& out, std::string_view value, std::string_view what, bool good) {
-  out += fmt::format("<div class=\"fact\"><b{}>{}</b><span>{}</span></div>\n", good ? " class=\"good\"" : "",
-                     markup_escaped(value), markup_escaped(what));
+std::string panels(const DemoOutcome& outcome) {
+  constexpr int kDefault = 6;
+  constexpr int kPlaced = 0;
+  double largest = 0;
+  for (const DemoWay* way : {&outcome.by_default, &outcome.by_iez}) {
+    for (const std::uint64_t used : way->used) largest = std::max(largest, static_cast<double>(used));
+  }
+  return "<div class=\"pair\">\n" + panel(outcome.by_default, "Lustre's default", kDefault, largest) +
+         panel(outcome.by_iez, "iez", kPlaced, largest) + "</div>\n";
 }
 
 void add_table(std::string& out, const DemoReport& report) {
   out +=
-      "<div class=\"wide\"><table>\n<tr><th></th><th class=\"group\" colspan=\"4\">OSTCost</th><th class=\"group\" "
+      "<div class=\"wide\"><table>\n<tr><th></th><th class=\"middle\" colspan=\"4\">OSTCost</th><th class=\"middle\" "
       "colspan=\"2\">OSSCost</th>"
-      "<th class=\"group\" colspan=\"3\">write, MB/s</th><th class=\"group\" colspan=\"3\">read, MB/s</th></tr>\n"
-      "<tr><th>case</th><th>default</th><th>iez</th><th>optimum</th><th>published</th><th>default</th><th>iez</th>"
-      "<th>default</th><th>iez</th><th>gain</th><th>default</th><th>iez</th><th>gain</th></tr>\n";
+      "<th class=\"middle\" colspan=\"3\">write, MB/s</th><th class=\"middle\" colspan=\"3\">read, MB/s</th></tr>\n"
+      "<tr><th>case</th>";
+  for (const std::string_view column :
+       {"default", "iez", "optimum", "published", "default", "iez", "default", "iez", "gain", "default", "iez", "gain"}) {
+    out += fmt::format("<th class=\"right\">{}</th>", column);
+  }
+  out += "</tr>\n";
   for (const DemoOutcome& outcome : report.outcomes) {
     const DemoWay& a = outcome.by_default;
     const DemoWay& b = outcome.by_iez;
+    out += fmt::format("<tr><td class=\"text\">{}</td>", markup_escaped(outcome.about.title));
+    const auto cell = [&out](std::string_view text, bool strong) {
+      out += fmt::format("<td class=\"right{}\">{}</td>", strong ? " strong" : "", text);
+    };
     const std::string told =
         outcome.about.published_default
             ? fmt::format("{} → {}", number_or_dash(outcome.about.published_default), number_or_dash(outcome.about.published_iez))
             : std::string("–");
-    out += fmt::format(
-        "<tr><td>{}</td><td>{:.3f}</td><td class=\"strong\">{:.3f}</td><td>{}</td><td>{}</td><td>{:.3f}</td><td>{:.3f}</td>"
-        "<td>{}</td><td>{}</td><td class=\"strong\">{}</td><td>{}</td><td>{}</td><td "
-        "class=\"strong\">{}</td></tr>\n",
-        markup_escaped(outcome.about.title), a.ost_cost, b.ost_cost, cost_or_dash(outcome.optimum), told, a.oss_cost, b.oss_cost,
-        rate(a.write_mb_s), rate(b.write_mb_s), gain(outcome.write_gain()), rate(a.read_mb_s), rate(b.read_mb_s),
-        gain(outcome.read_gain()));
+    cell(fmt::format("{:.3f}", a.ost_cost), false);
+    cell(fmt::format("{:.3f}", b.ost_cost), true);
+    cell(cost_or_dash(outcome.optimum), false);
+    cell(told, false);
+    cell(fmt::format("{:.3f}", a.oss_cost), false);
+    cell(fmt::format("{:.3f}", b.oss_cost), false);
+    cell(rate_cell(a.write_mb_s), false);
+    cell(rate_cell(b.write_mb_s), false);
+    cell(gain(outcome.write_gain()), true);
+    cell(rate_cell(a.read_mb_s), false);
+    cell(rate_cell(b.read_mb_s), false);
+    cell(gain(outcome.read_gain()), true);
+    out += "</tr>\n";
   }
   out += "</table></div>\n";
 }
@@ -231,12 +224,12 @@ std::string demo_text(const DemoReport& report, const Terminal& terminal) {
                   report.repetitions == 1 ? "once" : fmt::format("{} times", report.repetitions));
   out += table.render(terminal, true);
   out +=
-      "\nOSTCost is the fullest OST over the mean: 1 is even. Published: the source's testbed, round robin -> its allocator.\n"
+      "\nOSTCost is the fullest OST over the mean: 1 is even. Published: the paper's testbed, round robin -> its allocator.\n"
       "Lustre's own round robin, which the lab has, is nearly even for files of one size; there is little left to gain.\n"
       "Files of unequal sizes, or two applications at once, are where it is not.\n";
-  out += report.quick
-             ? "This was a quick run: files too small for rates that mean something.\n"
-             : "Rates are medians (least..most). A tie: the median of one way lies within what the other way had, too.\n";
+  out += report.quick ? "This was a quick run: files too small for rates that mean something.\n"
+                      : "Rates are medians (least..most). A tie: the medians differ by less than 2 %, or one lies within what "
+                        "the other way had.\n";
   out +=
       "\nWhat next\n"
       "  iez run -- mpirun -n 64 ./your_program     twice: the second run is placed (docs/guide/try-it.md)\n"
@@ -273,52 +266,55 @@ ordered_json demo_json(const DemoReport& report) {
 }
 
 std::string demo_page(const DemoReport& report) {
-  const Best best = best_of(report);
-  double fullest = 1;
-  double fullest_placed = 1;
   std::uint64_t files = 0;
-  for (const DemoOutcome& outcome : report.outcomes) {
-    if (outcome.optimum) {  // files that use only some OSTs by their stripes are not even
-      fullest = std::max(fullest, outcome.by_default.ost_cost);
-      fullest_placed = std::max(fullest_placed, outcome.by_iez.ost_cost);
+  for (const DemoOutcome& outcome : report.outcomes) files += outcome.files;
+  std::string out = page_head(
+      {.command = kCommand,
+       .title = "The same programs, two ways",
+       .about = fmt::format(
+           "A lab of 3 OSSs with 5 OSTs each and two client nodes. Every application ran under Lustre's default allocation while "
+           "iez watched, and, unchanged, with its files placed by iez{}: {} each way, in turn. All bytes were read back and "
+           "compared. It took {:.0f} s.",
+           report.local ? "" : " through a coordinator that heard from an agent on every server",
+           report.repetitions == 1 ? "once" : fmt::format("{} times", report.repetitions), report.seconds)});
+  if (report.quick) out += "<p class=\"banner\">A quick run: files too small for rates that mean something.</p>\n";
+  out += "<div class=\"cards\">\n";
+  if (!report.outcomes.empty()) {
+    const Best best = best_of(report);
+    out += card_of(best.write, "write rate, best case");
+    out += card_of(best.read, "read rate, best case");
+    if (best.least.gain.told() < 1) {
+      out += card_of(best.least, "worst case");
+    } else {
+      out += page_card("none", "of the cases is slower");
     }
-    files += outcome.files;
   }
-  std::string out = fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>iez demo</title>\n{}</head>\n<body>\n"
-      "<h1>The same programs, two ways</h1>\n"
-      "<p class=\"soft\">A lab of 3 OSSs with 5 OSTs each and two client nodes. Every application ran under Lustre's default "
-      "allocation while "
-      "iez watched, and, unchanged, with its files placed by iez{}: {} each way, in turn. All bytes were read back and compared. "
-      "It "
-      "took {:.0f} s.</p>\n",
-      kStyle, report.local ? "" : " through a coordinator that heard from an agent on every server",
-      report.repetitions == 1 ? "once" : fmt::format("{} times", report.repetitions), report.seconds);
-  if (report.quick) out += "<p><strong>A quick run: files too small for rates that mean something.</strong></p>\n";
-  out += "<div class=\"facts\">\n";
-  add_fact(out, gain(best.write), "write rate, best case", best.write.factor > 1.05);
-  add_fact(out, gain(best.read), "read rate, best case", best.read.factor > 1.05);
-  add_fact(out, gain(best.least), "worst case, read or write", false);
-  add_fact(out, fmt::format("{:.2f} → {:.2f}", fullest, fullest_placed), "largest OSTCost, default and iez",
-           fullest_placed < fullest);
-  add_fact(out, std::to_string(files), "files, none of them changed by hand", false);
+  if (const DemoOutcome* const outcome = least_even(report); outcome != nullptr) {
+    const double before = outcome->by_default.ost_cost;
+    const double after = outcome->by_iez.ost_cost;
+    out += page_card(fmt::format("{:.2f} → {:.2f}", before, after),
+                     fmt::format("OSTCost, least even case: {}", outcome->about.title),
+                     after < before ? CardMood::good : CardMood::plain);
+  }
+  out += page_card(std::to_string(files), "files, none of them changed by hand");
   out += "</div>\n<h2>All cases</h2>\n";
   add_table(out, report);
-  out += fmt::format("<p class=\"soft\">{}</p>\n<h2>How full each OST was</h2>\n<div class=\"cases\">\n", markup_escaped(kNote));
+  out +=
+      fmt::format("<p class=\"quiet\">{}</p>\n<h2>How full each OST was</h2>\n<div class=\"charts\">\n", markup_escaped(kNote));
   for (const DemoOutcome& outcome : report.outcomes) {
     out += fmt::format("<figure><figcaption>{}<span>{} {}, {:.0f} MB; write {}, read {}; {}</span></figcaption>\n{}</figure>\n",
                        markup_escaped(outcome.about.title), outcome.files, outcome.files == 1 ? "file" : "files",
                        static_cast<double>(outcome.bytes) / 1e6, gain(outcome.write_gain()), gain(outcome.read_gain()),
-                       markup_escaped(outcome.by_iez.said), case_svg(outcome));
+                       markup_escaped(outcome.by_iez.said), panels(outcome));
   }
   out +=
-      "</div>\n<p class=\"soft\">The dashed line is the mean: a perfectly even placement ends there. An application is done when "
+      "</div>\n<p class=\"quiet\">The dashed line is the mean: a perfectly even placement ends there. An application is done "
+      "when "
       "its fullest "
       "OST is.</p>\n<h2>What next</h2>\n<pre>iez run -- mpirun -n 64 ./your_program     # twice: the second run is placed\n"
       "iez lab up; iez lab exec -- sh             # a lab of your own\n"
-      "iez status; iez top --watch                # on a Lustre server or client</pre>\n</body>\n</html>\n";
-  return out;
+      "iez status; iez top --watch                # on a Lustre server or client</pre>\n";
+  return out + page_foot(kCommand);
 }
 
 }  // namespace iez::cli

@@ -96,7 +96,15 @@ TEST(DemoCases, TieIsWhatTheSpreadHides) {
   const DemoGain gain = gain_of(rates({100, 98, 104}), rates({105, 110, 120}));
   EXPECT_FALSE(gain.is_tie);
   EXPECT_DOUBLE_EQ(gain.factor, 1.1);
-  EXPECT_FALSE(gain_of(rates({100}), rates({101})).is_tie);  // of single runs nobody knows
+  EXPECT_FALSE(gain_of(rates({100}), rates({103})).is_tie);  // of single runs nobody knows how far they spread
+}
+
+TEST(DemoCases, TieIsWhatIsTooNear) {
+  EXPECT_TRUE(gain_of(rates({100, 100.1, 99.9}), rates({101, 101.1, 100.9})).is_tie);
+  EXPECT_TRUE(gain_of(rates({100, 100.1, 99.9}), rates({98.5, 98.6, 98.4})).is_tie);
+  EXPECT_FALSE(gain_of(rates({100, 100.1, 99.9}), rates({97.5, 97.6, 97.4})).is_tie);
+  EXPECT_DOUBLE_EQ(gain_of(rates({100}), rates({101})).told(), 1);
+  EXPECT_DOUBLE_EQ(gain_of(rates({100}), rates({150})).told(), 1.5);
 }
 
 TEST(DemoCases, WhatIezSaysOfAllApplications) {
@@ -122,18 +130,53 @@ TEST(DemoReport, NoOptimumWhereStripesAreOpen) {
   DemoReport report = one_case();
   report.outcomes[0].optimum.reset();
   EXPECT_TRUE(demo_json(report)["cases"][0]["optimum"].is_null());
-  EXPECT_THAT(demo_page(report), HasSubstr("<td>-</td>"));
+  EXPECT_THAT(demo_page(report), HasSubstr("<td class=\"right\">-</td>"));
 }
 
 TEST(DemoReport, TextHasFiguresAndNothingButAscii) {
   const std::string text = demo_text(one_case(), {});
-  for (const char* part : {"1.500", "1.000", "1.47 -> 1.01", "100 (90..105) -> 150 (140..160)", "+50 %", "200 -> 198", "-1 %",
+  for (const char* part : {"1.500", "1.000", "1.47 -> 1.01", "100 (90..105) -> 150 (140..160)", "+50 %", "200 -> 198", "tie",
                            "3 times each way", "placed 3 of 3 <files>"}) {
     EXPECT_THAT(text, HasSubstr(part));
   }
   EXPECT_TRUE(std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 128; }));
   EXPECT_THAT(text, Not(HasSubstr("quick")));
 }
+
+// The least even case by default is not the least even one as placed: each tile tells of one case, and names it.
+TEST(DemoReport, ATileComparesACaseWithItselfAlone) {
+  DemoReport report = one_case();
+  DemoOutcome even = report.outcomes[0];
+  even.about.title = "files on some OSTs";
+  even.by_default.ost_cost = even.by_iez.ost_cost = 1.67;
+  even.optimum = 1.67;
+  even.by_default.write_mb_s = even.by_iez.write_mb_s = rates({100, 99, 101});
+  report.outcomes.push_back(even);
+  const std::string page = demo_page(report);
+  EXPECT_THAT(page, HasSubstr("<strong class=\"good\">1.50 → 1.00</strong><span>OSTCost, least even case: one &lt;two&gt;"));
+  EXPECT_THAT(page, Not(HasSubstr("1.67 → 1.67")));
+  EXPECT_THAT(page, Not(HasSubstr("1.50 → 1.67")));
+  EXPECT_THAT(page, HasSubstr("<strong class=\"good\">+50 %</strong><span>write rate, best case: one &lt;two&gt;"));
+  EXPECT_THAT(page, HasSubstr("<strong>tie</strong><span>read rate, best case"));
+  EXPECT_THAT(page, HasSubstr("<strong>none</strong><span>of the cases is slower"));
+}
+
+// A tie that came out low is no loss, and does not hide one.
+TEST(DemoReport, TheWorstCaseIsALossAndNoTie) {
+  DemoReport report = one_case();
+  DemoOutcome tie = report.outcomes[0];
+  tie.about.title = "a tie";
+  tie.by_default.write_mb_s = rates({100, 80, 110});
+  tie.by_iez.write_mb_s = rates({90, 85, 105});
+  DemoOutcome slower = report.outcomes[0];
+  slower.about.title = "slower";
+  slower.by_iez.write_mb_s = rates({95, 94, 96});
+  slower.by_default.write_mb_s = rates({100, 101, 99});
+  report.outcomes = {tie, slower, report.outcomes[0]};
+  EXPECT_THAT(demo_page(report), HasSubstr("<strong>-5 %</strong><span>worst case: slower</span>"));
+}
+
+TEST(DemoReport, OneWithoutCasesIsAPage) { EXPECT_TRUE(demo_page({}).ends_with("</html>\n")); }
 
 TEST(DemoReport, JsonHasWhatThePagePrints) {
   const ordered_json json = demo_json(one_case());
@@ -153,8 +196,9 @@ TEST(DemoReport, PageIsEscapedAndStandsAlone) {
   EXPECT_THAT(page, HasSubstr("placed 3 of 3 &lt;files&gt;"));
   EXPECT_THAT(page, Not(HasSubstr("<script")));
   EXPECT_THAT(page, Not(HasSubstr("http")));
-  EXPECT_THAT(page, HasSubstr("prefers-color-scheme: dark"));
+  EXPECT_THAT(page, HasSubstr("prefers-color-scheme:dark"));
   EXPECT_THAT(page, HasSubstr("OST 0: 0.0 MB"));
+  EXPECT_THAT(page, HasSubstr("<td class=\"right\">100<small>90–105</small></td>"));
 }
 
 }  // namespace

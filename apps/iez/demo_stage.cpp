@@ -7,6 +7,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -335,32 +336,46 @@ Result<void> DemoStage::clear(std::uint32_t client, const std::string& name) con
   return {};
 }
 
-// Plans are made by what the nodes tell of themselves, which is a second or two behind: on a real system nobody notices, here a
-// run takes no longer than that.
-Result<void> DemoStage::wait_until_empty(const Tell& tell) const {
-  std::vector<std::string> roots;
-  for (std::uint32_t client = 0; client < kDemoClients; ++client)
-    roots.push_back(fmt::format("{}/params/client{}", lab(), client));
-  for (std::uint32_t server = 0; server < kDemoServers; ++server) roots.push_back(fmt::format("{}/params/oss{}", lab(), server));
+Result<void> DemoStage::wait_until(const std::function<Result<bool>()>& is_so, const Tell& tell) const {
   const auto limit = std::chrono::steady_clock::now() + kPatience;
   while (std::chrono::steady_clock::now() < limit) {
-    bool empty = true;
-    for (const std::string& root : roots) {
-      IEZ_TRY(const std::uint64_t used, used_below(root));
-      empty = empty && used == 0;
-    }
-    if (empty) {
-      // Every agent has told it once more.
-      for (auto waited = 0ms; coordinator_ && waited < kAgents; waited += kLook) {
-        tell();
-        std::this_thread::sleep_for(kLook);
-      }
-      return {};
-    }
+    IEZ_TRY(const bool done, is_so());
+    if (done) return {};
     tell();
     std::this_thread::sleep_for(kLook);
   }
   return fail(Errc::io, "the OSTs of the lab do not become empty");
+}
+
+Result<void> DemoStage::wait_until_empty(const Tell& tell) const {
+  const auto is_empty = [this]() -> Result<bool> {
+    IEZ_TRY(const auto bytes, used());
+    return std::ranges::all_of(bytes, [](std::uint64_t one) { return one == 0; });
+  };
+  return wait_until(is_empty, tell);
+}
+
+// Plans are made by what the nodes tell of themselves, which is a second or two behind: on a real system nobody notices, here a
+// run takes no longer than that.
+Result<void> DemoStage::wait_until_known_empty(const Tell& tell) const {
+  std::vector<std::string> roots;
+  for (std::uint32_t client = 0; client < kDemoClients; ++client)
+    roots.push_back(fmt::format("{}/params/client{}", lab(), client));
+  for (std::uint32_t server = 0; server < kDemoServers; ++server) roots.push_back(fmt::format("{}/params/oss{}", lab(), server));
+  const auto is_known = [&roots]() -> Result<bool> {
+    for (const std::string& root : roots) {
+      IEZ_TRY(const std::uint64_t used, used_below(root));
+      if (used != 0) return false;
+    }
+    return true;
+  };
+  IEZ_CHECK(wait_until(is_known, tell));
+  // Every agent tells it once more.
+  for (auto waited = 0ms; coordinator_ && waited < kAgents; waited += kLook) {
+    tell();
+    std::this_thread::sleep_for(kLook);
+  }
+  return {};
 }
 
 }  // namespace iez::cli

@@ -26,7 +26,7 @@ inline constexpr std::uint32_t kDemoClients = 2;
 
 struct DemoStageOptions {
   bool coordinator = true;  // false: each run plans by itself
-  BytesPerSecond ost_rate{20e6};
+  BytesPerSecond ost_rate = kDemoOstRate;
 };
 
 class DemoStage {
@@ -57,9 +57,12 @@ class DemoStage {
 
   // Bytes in use on each OST.
   [[nodiscard]] Result<std::vector<std::uint64_t>> used() const;
-  // Removes the files below a folder of this name, and waits until the OSTs are empty again.
+  // Removes the files below a folder of this name.
   [[nodiscard]] Result<void> clear(std::uint32_t client, const std::string& name) const;
+  // Until the OSTs are empty again.
   [[nodiscard]] Result<void> wait_until_empty(const Tell& tell) const;
+  // Until all who make plans know it, too: the nodes, and the coordinator from its agents.
+  [[nodiscard]] Result<void> wait_until_known_empty(const Tell& tell) const;
 
   // A file of their own for the applications of one pass, outside the lab.
   [[nodiscard]] std::string meeting_place(std::uint32_t pass) const { return folder_ + "/meeting" + std::to_string(pass); }
@@ -73,6 +76,7 @@ class DemoStage {
   Result<void> start_services();
   [[nodiscard]] std::string lab() const { return folder_ + "/lab"; }
   [[nodiscard]] std::string mount(std::uint32_t client) const;
+  Result<void> wait_until(const std::function<Result<bool>()>& is_so, const Tell& tell) const;
 
   std::string folder_;
   input::UniqueFd leash_;  // closed: the guardian cleans up

@@ -40,6 +40,7 @@ Result<LoadedTrace> load(const std::string& path, const ForecastRunOptions& opti
     progress.tell(fmt::format("{}: {} of {} segments", path, done, of));
   };
   IEZ_TRY(auto loaded, load_trace(path, input, report));
+  progress.wipe();
   report_problems(report, context);
   sort_by_time(loaded.files);
   return loaded;

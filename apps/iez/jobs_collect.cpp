@@ -9,6 +9,7 @@
 #include "jobs/spool_collect.hpp"
 #include "jobs_collect_facts.hpp"
 #include "jobs_collect_view.hpp"
+#include "progress.hpp"
 #include "table.hpp"
 
 namespace iez::cli {
@@ -82,9 +83,13 @@ Result<void> run_jobs_collect(const JobsCollectOptions& options, Context& contex
   ShowingSink sink(options.out.empty() ? nullptr : &out);
   const auto wait = std::chrono::duration_cast<std::chrono::seconds>(options.wait).count();
   const auto now = std::chrono::floor<std::chrono::seconds>(context.clock.wall()).time_since_epoch().count();
+  Progress progress(context.clock);
+  const auto told = [&](std::size_t read) { progress.tell(fmt::format("{} of {} read", read, counted(files.size(), "file"))); };
   IEZ_TRY(const jobs::CollectSummary summary,
-          jobs::collect(files, {.now = now, .patience = wait, .rows = false, .again = options.again, .facts = facts}, sink,
-                        problems));
+          jobs::collect(files,
+                        {.now = now, .patience = wait, .rows = false, .again = options.again, .facts = facts, .progress = told},
+                        sink, problems));
+  progress.wipe();
   report_problems(problems, context);
   tell(summary, context);
   if (!options.out.empty() && !summary.marks.empty()) {

@@ -19,6 +19,7 @@
 #include "jobs/spool.hpp"
 #include "jobs_collect.hpp"
 #include "json.hpp"
+#include "progress.hpp"
 #include "text_file.hpp"
 
 namespace iez::cli {
@@ -32,14 +33,14 @@ struct Source {
   std::int64_t changed = 0;  // seconds since 1970
 };
 
-Result<Source> open_file(const std::string& path) {
+Result<Source> open_file(const std::string& path, Progress& progress) {
   input::UniqueFd fd(path == kStandardStream ? ::dup(STDIN_FILENO) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd) return fail_errno(errno, path);
   struct stat status{};
   if (::fstat(fd.get(), &status) != 0) return fail_errno(errno, path);
   if (S_ISDIR(status.st_mode)) return fail_errno(EISDIR, path);
   const std::int64_t changed = status.st_mtim.tv_sec;
-  return Source{.stream = input::file_stream(std::move(fd), path), .changed = changed};
+  return Source{.stream = watched_file(std::move(fd), path == kStandardStream ? "stdin" : path, progress), .changed = changed};
 }
 
 class Import {
@@ -48,6 +49,7 @@ class Import {
       : options_(options),
         zone_(zone),
         context_(context),
+        progress_(context.clock),
         sink_({.folder = options.out, .host = "import-" + host_name()}, context.clock),
         series_({.cluster = options.cluster}) {}
 
@@ -94,7 +96,7 @@ class Import {
   }
 
   Result<void> from_file(const std::string& path) {
-    IEZ_TRY(Source source, open_file(path));
+    IEZ_TRY(Source source, open_file(path, progress_));
     jobs::PointSummary points;
     switch (*options_.format) {
       case ImportFormat::sacct:
@@ -150,6 +152,7 @@ class Import {
 
   Result<void> finish() {
     IEZ_TRY(const jobs::ImportSummary summary, series_.finish(sink_));
+    progress_.wipe();
     report_problems(report_, context_);
     if (jobs_ + summary.rows == 0) context_.log.warning("nothing of a job was found");
     if (!options_.json) {
@@ -172,6 +175,7 @@ class Import {
   const JobsImportOptions& options_;
   jobs::TimeZone zone_;
   Context& context_;
+  Progress progress_;
   jobs::SpoolWriter sink_;
   jobs::ImportSeries series_;
   input::ParseReport report_;

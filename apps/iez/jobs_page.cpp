@@ -2,56 +2,29 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <span>
 
 #include <fmt/format.h>
 
 #include "base/text.hpp"
 #include "jobs_command.hpp"
 #include "jobs_plots.hpp"
-#include "line_chart.hpp"
+#include "jobs_tables.hpp"
 #include "markup.hpp"
-#include "page_charts.hpp"
+#include "page.hpp"
 #include "table.hpp"
+#include "wrap.hpp"
 
 namespace iez::cli {
 
 namespace {
 
-constexpr std::size_t kMostRows = 12;  // of a table on the page, before it is cut
-constexpr std::size_t kMostAdvice = 30;
-
-constexpr std::string_view kStyle =
-    R"(:root{color-scheme:light dark;--ink:#1d2329;--quiet:#5c6670;--line:#d9dee3;--card:#f6f8fa;--page:#ffffff;--mark:#0072b2;--warn:#b45309}
-@media (prefers-color-scheme:dark){:root{--ink:#e4e8ec;--quiet:#9aa5b0;--line:#353c44;--card:#1d2228;--page:#14181c;--mark:#6cb6ff;--warn:#f2bb3f}}
-*{box-sizing:border-box}
-body{margin:0 auto;max-width:1240px;padding:1.4rem 1.4rem 3rem;font:15px/1.5 system-ui,Helvetica,Arial,sans-serif;color:var(--ink);background:var(--page)}
-h1{font-size:1.7rem;line-height:1.2;margin:.2rem 0}
-h2{font-size:1.25rem;margin:2.4rem 0 .3rem;padding-top:1rem;border-top:1px solid var(--line)}
-h2 .number{color:var(--quiet);font-weight:400;margin-right:.5rem}
-h3{font-size:1rem;margin:1.2rem 0 .3rem}
-a{color:var(--mark)}
-.quiet{color:var(--quiet)}
-.banner{border:1px solid var(--warn);border-left-width:6px;border-radius:6px;padding:.6rem .9rem;margin:1rem 0;color:var(--warn);font-weight:600}
-.cards{display:grid;grid-template-columns:repeat(auto-fit,minmax(150px,1fr));gap:.8rem;margin:1.2rem 0}
-.card{background:var(--card);border:1px solid var(--line);border-radius:8px;padding:.7rem .9rem}
-.card b{display:block;font-size:1.35rem;line-height:1.3}
-.card span{color:var(--quiet)}
-ol.findings{padding-left:1.6rem}
-ol.findings li{margin:.45rem 0}
-.finding{border-left:4px solid var(--mark);padding:.3rem 0 .3rem .8rem;margin:.6rem 0 1rem;max-width:95ch}
-.charts{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,27rem),1fr));gap:1rem;margin:.8rem 0}
-.charts svg{width:100%;height:auto;border:1px solid var(--line);border-radius:8px;background:var(--card)}
-.wide{overflow-x:auto}
-table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:13.5px}
-th,td{padding:.2rem .7rem .2rem 0;text-align:left;border-bottom:1px solid var(--line);white-space:nowrap}
-th{font-weight:600;color:var(--quiet)}
-.right{text-align:right}
-summary{cursor:pointer;color:var(--mark);margin:.5rem 0}
-.advice{list-style:none;padding:0}
-.advice li{background:var(--card);border:1px solid var(--line);border-radius:8px;padding:.6rem .9rem;margin:.5rem 0}
-.tag{display:inline-block;border:1px solid var(--line);border-radius:99px;padding:0 .6rem;margin-right:.4rem;font-size:12.5px;color:var(--quiet)}
-@media print{body{max-width:none}details{display:none}}
-)";
+constexpr std::size_t kMostRows = 12;   // of a table on the page, before it is cut
+constexpr std::size_t kMostUsers = 10;  // whose advice is shown before it is folded
+constexpr std::size_t kNarrow = 80;     // columns of text
+constexpr std::size_t kWide = 100;
+constexpr std::string_view kCommand = "iez jobs report";
 
 bool is_number(const jobs::Value& value) { return !std::holds_alternative<std::string>(value); }
 
@@ -67,25 +40,21 @@ std::string heading_of(std::string_view column) {
   return out;
 }
 
-std::string html_table(const jobs::ResultTable& table, std::size_t most) {
+std::string html_table(const PageTable& table) {
   std::string out = "<div class=\"wide\"><table>\n<thead><tr>";
-  const auto right = [&](std::size_t column) { return !table.rows.empty() && is_number(table.rows[0][column]); };
-  for (std::size_t i = 0; i < table.columns.size(); ++i) {
-    out += fmt::format("<th{}>{}</th>", right(i) ? " class=\"right\"" : "", markup_escaped(heading_of(table.columns[i])));
+  const auto mark = [&](std::size_t column) { return table.right[column] ? " class=\"right\"" : ""; };
+  for (std::size_t i = 0; i < table.titles.size(); ++i) {
+    out += fmt::format("<th{}>{}</th>", mark(i), markup_escaped(table.titles[i]));
   }
   out += "</tr></thead>\n<tbody>\n";
-  for (std::size_t row = 0; row < std::min(most, table.rows.size()); ++row) {
+  for (const auto& row : table.rows) {
     out += "<tr>";
-    for (std::size_t i = 0; i < table.columns.size(); ++i) {
-      out += fmt::format("<td{}>{}</td>", right(i) ? " class=\"right\"" : "",
-                         markup_escaped(shown(table.rows[row][i], table.columns[i])));
-    }
+    for (std::size_t i = 0; i < row.size(); ++i) out += fmt::format("<td{}>{}</td>", mark(i), markup_escaped(row[i]));
     out += "</tr>\n";
   }
   out += "</tbody>\n</table></div>\n";
-  if (table.rows.size() > most) {
-    out += fmt::format("<p class=\"quiet\">... and {} more rows: <code>iez jobs report --csv DIR</code> writes all.</p>\n",
-                       table.rows.size() - most);
+  if (table.left_out > 0) {
+    out += fmt::format("<p class=\"quiet\">... and {} more, which <code>--csv DIR</code> writes.</p>\n", table.left_out);
   }
   return out;
 }
@@ -124,8 +93,56 @@ Totals totals_of(const jobs::Report& report) {
   return totals;
 }
 
-std::string card(std::string_view value, std::string_view what) {
-  return fmt::format("<div class=\"card\"><b>{}</b><span>{}</span></div>\n", markup_escaped(value), markup_escaped(what));
+constexpr std::string_view kNoAdvice = "Nothing of what the counters tell calls for advice.";
+
+// Of jobs, and of servers that tell no jobs apart.
+bool has_several_clusters(const jobs::Report& report) {
+  std::set<std::string> names;
+  for (const std::string_view table : {"summary", "series"}) {
+    const jobs::ResultTable& clusters = report.summary[table];
+    for (std::size_t row = 0; row < clusters.rows.size(); ++row) names.insert(clusters.text(row, "cluster"));
+  }
+  return names.size() > 1;
+}
+
+// A sentence each; the cluster is named where there are several.
+std::vector<std::string> said(const std::vector<jobs::Finding>& findings, bool several) {
+  std::vector<std::string> sentences;
+  for (const jobs::Finding& finding : findings) {
+    const bool named = several && !finding.cluster.empty();
+    sentences.push_back(named ? fmt::format("{}: {}.", finding.cluster, finding.text) : jobs::sentence(finding.text));
+  }
+  return sentences;
+}
+
+std::string counted_text(std::size_t count, std::string_view what) {
+  return fmt::format("{} {}{}", jobs::count_text(static_cast<double>(count)), what, count == 1 ? "" : "s");
+}
+
+std::string counted_text(double count, std::string_view what) { return counted_text(static_cast<std::size_t>(count), what); }
+
+// "51 jobs moved 1.65 PB, 22.4 % of all bytes"
+std::string extent_text(const jobs::UserAdvice& user) {
+  return fmt::format("{} moved {}, {} of all bytes", counted_text(user.jobs, "job"), jobs::bytes_text(user.bytes),
+                     jobs::percent_text(user.share));
+}
+
+std::string extent_text(const jobs::TopicAdvice& topic) {
+  return fmt::format("{} with {}", counted_text(topic.users, "user"), counted_text(topic.jobs, "job"));
+}
+
+// Only those who move the most are looked at.
+std::string looked_at_text(const jobs::Report& report, const jobs::AdviceGroups& groups) {
+  return fmt::format("Of the {} who move the most, {} can do better.",
+                     counted_text(report.sections.back().answer["users"].rows.size(), "user"),
+                     jobs::count_text(static_cast<double>(groups.users.size())));
+}
+
+std::string totals_text(const jobs::Report& report) {
+  const Totals totals = totals_of(report);
+  return fmt::format("{}{} of {} read {} and wrote {}; {} of them do I/O.", totals.clusters.empty() ? "" : totals.clusters + ": ",
+                     counted_text(totals.jobs, "job"), counted_text(totals.users, "user"), jobs::bytes_text(totals.read),
+                     jobs::bytes_text(totals.written), jobs::percent_text(totals.jobs > 0 ? totals.io_jobs / totals.jobs : 0));
 }
 
 constexpr std::string_view kSynthetic =
@@ -133,67 +150,115 @@ constexpr std::string_view kSynthetic =
 
 std::string html_head(const jobs::Report& report) {
   const Totals totals = totals_of(report);
-  std::string out = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n";
-  out +=
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>What jobs do to the file "
-      "system</title>\n";
-  out += fmt::format("<style>\n{}{}{}</style>\n</head>\n<body>\n", kStyle, line_chart_style(), page_chart_style());
-  out += "<h1>What jobs do to the file system</h1>\n";
   const std::string range = totals.last == 0
                                 ? std::string("nothing in this range")
                                 : fmt::format("{} from {} to {} (UTC)", totals.jobs > 0 ? "jobs that started" : "samples",
                                               time_text(totals.first), time_text(totals.last));
-  out += fmt::format("<p class=\"quiet\">{}; {}; days and hours in {}.</p>\n",
-                     markup_escaped(totals.clusters.empty() ? "no cluster" : totals.clusters), range,
-                     markup_escaped(report.time_zone));
+  std::string out =
+      page_head({.command = kCommand,
+                 .title = "What jobs do to the file system",
+                 .about = fmt::format("{}; {}; days and hours in {}.", totals.clusters.empty() ? "no cluster" : totals.clusters,
+                                      range, report.time_zone)});
   if (report.synthetic) out += fmt::format("<p class=\"banner\">{}</p>\n", markup_escaped(kSynthetic));
-  out += "<div class=\"cards\">\n" + card(jobs::count_text(totals.jobs), "jobs") + card(jobs::count_text(totals.users), "users") +
-         card(jobs::bytes_text(totals.read), "read") + card(jobs::bytes_text(totals.written), "written") +
-         card(jobs::percent_text(totals.jobs > 0 ? totals.io_jobs / totals.jobs : 0), "of jobs do I/O") +
-         card(jobs::count_text(totals.series), "rows of time series") + "</div>\n";
+  out += "<div class=\"cards\">\n" + page_card(jobs::count_text(totals.jobs), "jobs") +
+         page_card(jobs::count_text(totals.users), "users") + page_card(jobs::bytes_text(totals.read), "read") +
+         page_card(jobs::bytes_text(totals.written), "written") +
+         page_card(jobs::percent_text(totals.jobs > 0 ? totals.io_jobs / totals.jobs : 0), "of jobs do I/O") +
+         page_card(jobs::count_text(totals.series), "rows of time series") + "</div>\n";
   return out;
 }
 
-std::string html_section(const jobs::Section& section, std::size_t number) {
-  std::string out =
-      fmt::format("<section id=\"{0}\">\n<h2><span class=\"number\">{1}</span>{2}</h2>\n<p class=\"finding\">{3}</p>\n",
-                  section.name, number, markup_escaped(section.title), markup_escaped(section.finding));
-  const auto plots = plots_of(section);
+std::string html_details(std::string_view summary, const std::string& body, bool open) {
+  return fmt::format("<details{}><summary>{}</summary>\n{}</details>\n", open ? " open" : "", markup_escaped(summary), body);
+}
+
+std::string html_answer(const jobs::Section& section, const jobs::Report& report, bool open) {
+  std::string out;
+  const auto plots = plots_of(section, has_several_clusters(report));
   if (!plots.empty()) {
     out += "<div class=\"charts\">\n";
     for (const std::string& plot : plots) out += plot;
     out += "</div>\n";
   }
-  for (const jobs::AnswerTable& table : section.answer.tables) {
-    if (table.table.rows.empty()) continue;
-    const bool small = table.table.rows.size() <= kMostRows;
-    out += fmt::format("<details{}><summary>{}</summary>\n{}</details>\n", small ? " open" : "", markup_escaped(table.caption),
-                       html_table(table.table, kMostRows));
+  for (const jobs::AnswerTable& answer : section.answer.tables) {
+    const auto table = page_table(section.answer.sql, answer, report.options, has_several_clusters(report));
+    if (!table) continue;
+    const bool small = table->rows.size() <= kMostRows && table->left_out == 0;
+    out += html_details(table->caption, html_table(*table), open && small);
   }
-  out += fmt::format("<p class=\"quiet\">Asked by <code>{}.sql</code>.</p>\n</section>\n", markup_escaped(section.answer.sql));
   return out;
 }
 
-std::string html_advice(const std::vector<jobs::Advice>& advice) {
-  std::string out;
-  for (const auto& [audience, title] :
-       {std::pair{jobs::Audience::administrator, "For administrators"}, std::pair{jobs::Audience::user, "For users"}}) {
-    std::string items;
-    std::size_t count = 0;
-    for (const jobs::Advice& item : advice) {
-      if (item.audience != audience) continue;
-      ++count;
-      if (count > kMostAdvice) continue;
-      const std::string who = item.who.empty() ? item.cluster : fmt::format("{}, user {}", item.cluster, item.who);
-      items += fmt::format("<li><span class=\"tag\">{}</span><span class=\"tag\">{}</span><br>{}</li>\n",
-                           markup_escaped(item.topic), markup_escaped(who), markup_escaped(item.text));
-    }
-    if (items.empty()) continue;
-    out += fmt::format("<h3>{}</h3>\n<ul class=\"advice\">\n{}</ul>\n", title, items);
-    if (count > kMostAdvice)
-      out += fmt::format("<p class=\"quiet\">... and {} more, with <code>--json</code>.</p>\n", count - kMostAdvice);
+std::string html_section(const jobs::Section& section, std::size_t number, const jobs::Report& report) {
+  std::string out = fmt::format("<section id=\"{}\">\n<h2><span class=\"number\">{}</span>{}</h2>\n<p class=\"finding\">",
+                                section.name, number, markup_escaped(section.title));
+  std::string_view between;
+  for (const std::string& finding : said(section.findings, has_several_clusters(report))) {
+    out += fmt::format("{}{}", between, markup_escaped(finding));
+    between = "<br>\n";
   }
-  return out;
+  return out + "</p>\n" + html_answer(section, report, true) + "</section>\n";
+}
+
+std::string tag(const std::string& cluster, bool several) {
+  return several ? fmt::format("<span class=\"tag\">{}</span>", markup_escaped(cluster)) : std::string{};
+}
+
+std::string html_users(std::span<const jobs::UserAdvice> users, bool several) {
+  std::string out = "<ul class=\"advice\">\n";
+  for (const jobs::UserAdvice& user : users) {
+    out += fmt::format("<li><b>User {}</b> {}<span class=\"quiet\">{}</span>\n", markup_escaped(user.who),
+                       tag(user.cluster, several), markup_escaped(extent_text(user)));
+    for (const jobs::Advice& advice : user.advice) {
+      out += fmt::format("<br><b>{}.</b> {}\n", markup_escaped(advice.action), markup_escaped(jobs::sentence(advice.reason)));
+    }
+    out += "</li>\n";
+  }
+  return out + "</ul>\n";
+}
+
+std::string html_advice(const jobs::Report& report, const jobs::Section& section) {
+  const jobs::AdviceGroups groups = jobs::grouped(report);
+  const bool several = has_several_clusters(report);
+  std::string out = "<section id=\"advice\">\n<h2>What to do</h2>\n";
+  if (report.advice.empty()) out += fmt::format("<p>{}</p>\n", markup_escaped(kNoAdvice));
+  if (!groups.administrators.empty()) {
+    out += "<h3>For administrators</h3>\n<ul class=\"advice\">\n";
+    for (const jobs::Advice& advice : groups.administrators) {
+      out += fmt::format("<li>{}<b>{}</b> ({}).<br>{}</li>\n", tag(advice.cluster, several), markup_escaped(advice.action),
+                         markup_escaped(advice.how), markup_escaped(jobs::sentence(advice.reason)));
+    }
+    out += "</ul>\n";
+  }
+  if (!groups.users.empty()) {
+    out += "<h3>For users</h3>\n<ul class=\"advice\">\n";
+    for (const jobs::TopicAdvice& topic : groups.topics) {
+      out += fmt::format("<li>{}<b>{}</b> ({}).<br>{}: {}</li>\n", tag(topic.cluster, several), markup_escaped(topic.action),
+                         markup_escaped(topic.how), markup_escaped(extent_text(topic)),
+                         markup_escaped(jobs::sentence(topic.reason)));
+    }
+    out += "</ul>\n<h3>User by user</h3>\n";
+    out += fmt::format("<p class=\"quiet\">{} <code>iez jobs user NAME</code> prints what to send to one of them.</p>\n",
+                       markup_escaped(looked_at_text(report, groups)));
+    const std::span users(groups.users);
+    const std::size_t first = std::min(kMostUsers, users.size());
+    out += html_users(users.first(first), several);
+    if (users.size() > first) {
+      out += html_details(counted_text(users.size() - first, "more user"), html_users(users.subspan(first), several), false);
+    }
+  }
+  return out + html_answer(section, report, false) + "</section>\n";
+}
+
+std::string html_thresholds(const jobs::Report& report) {
+  std::string out = "<h2>How it was counted</h2>\n<div class=\"wide\"><table>\n<tbody>\n";
+  for (const Threshold& threshold : thresholds(report.options)) {
+    out += fmt::format("<tr><td>{}</td><td class=\"right\">{}</td><td><code>{}</code></td></tr>\n",
+                       markup_escaped(threshold.what), markup_escaped(threshold.value), threshold.option);
+  }
+  return out +
+         "</tbody>\n</table></div>\n<p class=\"quiet\"><code>--csv DIR</code> writes every table whole, <code>iez jobs "
+         "sql</code> prints the SQL that asked.</p>\n";
 }
 
 std::string csv_cell(const jobs::Value& value) {
@@ -210,30 +275,65 @@ std::string csv_cell(const jobs::Value& value) {
   return out + '"';
 }
 
-std::string markdown_cell(const jobs::Value& value, std::string_view column) {
+std::string markdown_text(std::string_view text) {
   std::string out;
-  for (const char c : text::printable(shown(value, column))) {
+  for (const char c : text::printable(text)) {
     if (c == '|' || c == '<' || c == '*' || c == '`') out += '\\';
     out += c;
   }
   return out;
 }
 
-std::string markdown_table(const jobs::ResultTable& table) {
+std::string markdown_table(const PageTable& table) {
   std::string out = "|";
   std::string line = "|";
-  for (const std::string& column : table.columns) {
-    out += fmt::format(" {} |", heading_of(column));
-    line += " --- |";
+  for (std::size_t i = 0; i < table.titles.size(); ++i) {
+    out += fmt::format(" {} |", table.titles[i]);
+    line += table.right[i] ? " ---: |" : " --- |";
   }
   out += '\n' + line + '\n';
-  for (std::size_t row = 0; row < std::min(kMostRows, table.rows.size()); ++row) {
+  for (const auto& row : table.rows) {
     out += '|';
-    for (std::size_t i = 0; i < table.columns.size(); ++i)
-      out += fmt::format(" {} |", markdown_cell(table.rows[row][i], table.columns[i]));
+    for (const std::string& cell : row) out += fmt::format(" {} |", markdown_text(cell));
     out += '\n';
   }
-  if (table.rows.size() > kMostRows) out += fmt::format("\n... and {} more rows.\n", table.rows.size() - kMostRows);
+  if (table.left_out > 0) out += fmt::format("\n... and {} more, which `--csv DIR` writes.\n", table.left_out);
+  return out;
+}
+
+std::string markdown_tables(const jobs::Section& section, const jobs::Report& report) {
+  std::string out;
+  for (const jobs::AnswerTable& answer : section.answer.tables) {
+    const auto table = page_table(section.answer.sql, answer, report.options, has_several_clusters(report));
+    if (table) out += fmt::format("\n{}:\n\n{}", table->caption, markdown_table(*table));
+  }
+  return out;
+}
+
+std::string markdown_advice(const jobs::Report& report) {
+  const jobs::AdviceGroups groups = jobs::grouped(report);
+  const bool several = has_several_clusters(report);
+  std::string out = "\n## What to do\n";
+  if (report.advice.empty()) out += fmt::format("\n{}\n", kNoAdvice);
+  const auto where = [&](const std::string& cluster) { return several ? markdown_text(cluster) + ": " : std::string{}; };
+  if (!groups.administrators.empty()) out += "\n### For administrators\n\n";
+  for (const jobs::Advice& advice : groups.administrators) {
+    out += fmt::format("- {}**{}** ({}). {}\n", where(advice.cluster), markdown_text(advice.action), advice.how,
+                       markdown_text(jobs::sentence(advice.reason)));
+  }
+  if (groups.users.empty()) return out;
+  out += "\n### For users\n\n";
+  for (const jobs::TopicAdvice& topic : groups.topics) {
+    out += fmt::format("- {}**{}** ({}). {}: {}\n", where(topic.cluster), markdown_text(topic.action), topic.how,
+                       extent_text(topic), jobs::sentence(topic.reason));
+  }
+  out += fmt::format("\n### User by user\n\n{}\n\n", looked_at_text(report, groups));
+  for (const jobs::UserAdvice& user : groups.users) {
+    out += fmt::format("- {}**User {}**: {}\n", where(user.cluster), markdown_text(user.who), extent_text(user));
+    for (const jobs::Advice& advice : user.advice) {
+      out += fmt::format("  - **{}.** {}\n", markdown_text(advice.action), jobs::sentence(advice.reason));
+    }
+  }
   return out;
 }
 
@@ -243,6 +343,7 @@ std::string shown(const jobs::Value& value, std::string_view column) {
   if (std::holds_alternative<std::monostate>(value)) return "-";
   if (const auto* const text = std::get_if<std::string>(&value)) return *text;
   const double number = number_of(value);
+  if (column == "hours") return jobs::hours_text(number);
   const bool share =
       column == "share" || column.starts_with("share_") || column.ends_with("_share") || column == "below" || column == "io_time";
   if (share) return jobs::percent_text(number);
@@ -289,49 +390,88 @@ std::string table_text(const jobs::ResultTable& table, std::size_t most, bool he
 
 std::string report_html(const jobs::Report& report) {
   std::string out = html_head(report);
-  out += "<ol class=\"findings\">\n";
+  std::string contents;
+  std::string sections;
+  std::size_t number = 0;
   for (const jobs::Section& section : report.sections) {
-    out += fmt::format("<li><a href=\"#{}\">{}</a>: {}</li>\n", section.name, markup_escaped(section.title),
-                       markup_escaped(section.finding));
+    if (section.name == "advice") {
+      out += html_advice(report, section);
+      continue;
+    }
+    ++number;
+    contents += fmt::format("<li><a href=\"#{}\">{}</a></li>\n", section.name, markup_escaped(section.title));
+    sections += html_section(section, number, report);
   }
-  out += "</ol>\n";
-  for (std::size_t i = 0; i < report.sections.size(); ++i) {
-    out += html_section(report.sections[i], i + 1);
-    if (report.sections[i].name == "advice") out += html_advice(report.advice);
-  }
-  out += "<h2>Thresholds</h2>\n<p class=\"quiet\">";
-  for (const auto& [name, value] : jobs::option_values(report.options))
-    out += fmt::format("{} {:g}; ", markup_escaped(heading_of(name)), value);
-  return out + "made by <code>iez jobs report</code>.</p>\n</body>\n</html>\n";
+  out += "<h2>What was found</h2>\n<ol class=\"findings\">\n" + contents + "</ol>\n" + sections;
+  return out + html_thresholds(report) + page_foot(kCommand);
 }
 
 std::string report_markdown(const jobs::Report& report) {
-  const Totals totals = totals_of(report);
   std::string out = "# What jobs do to the file system\n\n";
   if (report.synthetic) out += fmt::format("**{}**\n\n", kSynthetic);
-  out += fmt::format("{} jobs of {} users read {} and wrote {}; {} of them do I/O.\n", jobs::count_text(totals.jobs),
-                     jobs::count_text(totals.users), jobs::bytes_text(totals.read), jobs::bytes_text(totals.written),
-                     jobs::percent_text(totals.jobs > 0 ? totals.io_jobs / totals.jobs : 0));
-  for (std::size_t i = 0; i < report.sections.size(); ++i) {
-    const jobs::Section& section = report.sections[i];
-    out += fmt::format("\n## {}. {}\n\n{}\n", i + 1, section.title, text::printable(section.finding));
-    for (const jobs::AnswerTable& table : section.answer.tables) {
-      if (!table.table.rows.empty()) out += fmt::format("\n{}:\n\n{}", table.caption, markdown_table(table.table));
-    }
+  out += markdown_text(totals_text(report)) + '\n' + markdown_advice(report);
+  std::size_t number = 0;
+  for (const jobs::Section& section : report.sections) {
+    if (section.name == "advice") continue;
+    out += fmt::format("\n## {}. {}\n", ++number, section.title);
+    for (const std::string& finding : said(section.findings, has_several_clusters(report)))
+      out += fmt::format("\n{}\n", markdown_text(finding));
+    out += markdown_tables(section, report);
   }
-  out += "\n## Advice\n\n";
-  for (const jobs::Advice& advice : report.advice) {
-    out += fmt::format("- {}{}: {}\n", advice.who.empty() ? advice.cluster : fmt::format("user {}", text::printable(advice.who)),
-                       advice.audience == jobs::Audience::administrator ? " (administrators)" : "", text::printable(advice.text));
-  }
+  out += "\n## Who moves the most\n" + markdown_tables(report.sections.back(), report);
+  out += "\n## How it was counted\n\n| Threshold | Value | Option |\n| --- | ---: | --- |\n";
+  for (const Threshold& threshold : thresholds(report.options))
+    out += fmt::format("| {} | {} | `{}` |\n", threshold.what, threshold.value, threshold.option);
   return out;
 }
 
-std::string report_text(const jobs::Report& report) {
+std::string report_text(const jobs::Report& report, const Terminal& terminal) {
+  const std::size_t width = std::clamp<std::size_t>(terminal.columns, kNarrow, kWide);
+  const bool several = has_several_clusters(report);
+  const jobs::AdviceGroups groups = jobs::grouped(report);
   std::string out;
-  if (report.synthetic) out += std::string(kSynthetic) + "\n\n";
-  for (std::size_t i = 0; i < report.sections.size(); ++i) {
-    out += fmt::format("{:2}. {}\n    {}\n", i + 1, report.sections[i].title, text::printable(report.sections[i].finding));
+  const auto line = [&](std::size_t indent, std::string_view mark, std::string_view text) {
+    const std::size_t at = indent + mark.size();
+    // A number and its sign stay together.
+    constexpr char kGlue = '\x01';
+    std::string glued = text::printable(text);
+    for (std::size_t i = glued.find(" %"); i != std::string::npos; i = glued.find(" %", i)) glued[i] = kGlue;
+    std::string broken = wrapped(glued, at, at, width);
+    std::ranges::replace(broken, kGlue, ' ');
+    out += fmt::format("{:{}}{}{}\n", "", indent, mark, broken);
+  };
+  const auto where = [&](const std::string& cluster) { return several ? cluster + ": " : std::string{}; };
+  if (report.synthetic) line(0, "", kSynthetic);
+  line(0, "", totals_text(report));
+  out += groups.administrators.empty() ? "\nWhat to do\n" : "\nWhat administrators should do\n";
+  if (report.advice.empty()) line(0, "", kNoAdvice);
+  for (const jobs::Advice& advice : groups.administrators) {
+    line(0, "- ", fmt::format("{}{} ({}): {}.", where(advice.cluster), advice.action, advice.how, advice.reason));
+  }
+  if (!groups.users.empty()) {
+    out += groups.administrators.empty() ? "" : "\nWhat users should do\n";
+    for (const jobs::TopicAdvice& topic : groups.topics) {
+      line(0, "- ",
+           fmt::format("{}{} ({}). {}: {}.", where(topic.cluster), topic.action, topic.how, extent_text(topic), topic.reason));
+    }
+    out += '\n';
+    line(0, "", looked_at_text(report, groups));
+    const std::size_t first = std::min(kMostUsers, groups.users.size());
+    for (std::size_t i = 0; i < first; ++i) {
+      const jobs::UserAdvice& user = groups.users[i];
+      const std::string place = several ? fmt::format(" ({})", user.cluster) : std::string{};
+      line(0, "", fmt::format("user {}{}: {}", user.who, place, extent_text(user)));
+      for (const jobs::Advice& advice : user.advice) line(2, "- ", fmt::format("{}: {}.", advice.action, advice.reason));
+    }
+    if (groups.users.size() > first)
+      line(0, "", fmt::format("... and {}: --out FILE has them all", counted_text(groups.users.size() - first, "more user")));
+  }
+  out += "\nWhat was found\n";
+  std::size_t number = 0;
+  for (const jobs::Section& section : report.sections) {
+    if (section.name == "advice") continue;
+    line(0, fmt::format("{:2}. ", ++number), section.title);
+    for (const std::string& finding : said(section.findings, several)) line(4, "", finding);
   }
   return out;
 }
@@ -375,7 +515,7 @@ ordered_json report_json(const jobs::Report& report) {
   for (const jobs::Section& section : report.sections) {
     sections.push_back({{"name", section.name},
                         {"title", section.title},
-                        {"finding", section.finding},
+                        {"finding", jobs::finding_text(section.findings)},
                         {"sql", section.answer.sql},
                         {"tables", tables_of(section.answer)}});
   }

@@ -14,7 +14,8 @@ namespace iez::cli {
 
 std::string report_html(const jobs::Report& report);  // one file, nothing to load, no script
 std::string report_markdown(const jobs::Report& report);
-std::string report_text(const jobs::Report& report);  // findings and advice
+// Advice and findings, in lines of 80 columns, or a little more where the terminal has them.
+std::string report_text(const jobs::Report& report, const Terminal& terminal);
 ordered_json report_json(const jobs::Report& report);
 // "03_write_efficiency.classes.csv" and its text, for each table.
 std::vector<std::pair<std::string, std::string>> report_csv(const jobs::Report& report);

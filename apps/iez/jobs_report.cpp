@@ -36,13 +36,14 @@ Result<void> run_jobs_report(const JobsReportOptions& options, Context& context)
   IEZ_TRY(jobs::JobReader reader, jobs::JobReader::open(asked));
   IEZ_TRY(const jobs::Report report,
           jobs::make_report(reader, asked, options.analysis, [&](std::string_view what) { progress.tell(std::string(what)); }));
+  progress.wipe();
   if (!options.out.empty()) IEZ_CHECK(write_whole(options.out, report_html(report)));
   if (!options.md.empty()) IEZ_CHECK(write_whole(options.md, report_markdown(report)));
   if (!options.csv.empty()) IEZ_CHECK(write_csv(options.csv, report));
   if (options.common.json) return print(to_line(report_json(report)));
   // What went to standard output already is the answer.
   if (options.out == kStandardStream || options.md == kStandardStream) return {};
-  return print(report_text(report));
+  return print(report_text(report, context.terminal));
 }
 
 }  // namespace iez::cli

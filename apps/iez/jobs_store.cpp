@@ -55,10 +55,10 @@ class Ingest {
   template <typename Row>
   Result<void> flush(std::vector<Row>& rows) {
     if (rows.empty()) return {};
+    progress_.tell(fmt::format("writing {} rows, after {}", rows.size(), added_.given));
     IEZ_TRY(const jobs::Added added, store_.add(std::span<const Row>(rows)));
     added_.merge(added);
     rows.clear();
-    progress_.tell(fmt::format("{} rows", added_.given));
     return {};
   }
 
@@ -69,11 +69,11 @@ class Ingest {
   jobs::Added added_;
 };
 
-Result<std::unique_ptr<input::ByteStream>> open_input(const std::string& path) {
-  if (path == kStandardStream) return input::file_stream(input::UniqueFd(::dup(STDIN_FILENO)), "stdin");
-  input::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+Result<std::unique_ptr<input::ByteStream>> open_input(const std::string& path, Progress& progress) {
+  const bool standard = path == kStandardStream;
+  input::UniqueFd fd(standard ? ::dup(STDIN_FILENO) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd) return fail_errno(errno, path);
-  return input::file_stream(std::move(fd), path);
+  return watched_file(std::move(fd), standard ? "stdin" : path, progress);
 }
 
 // A folder of spool files, or one of them.
@@ -83,7 +83,7 @@ bool is_spool(const std::string& path) {
 }
 
 // Rows that were spooled. Reports of nodes are no rows before `iez jobs collect` has summed them.
-Result<void> ingest_spool(const std::string& path, Ingest& ingest, Context& context) {
+Result<void> ingest_spool(const std::string& path, Ingest& ingest, Progress& progress, Context& context) {
   const jobs::RowVisitor rows = ingest.sink();
   const auto each = [](const auto& take) {
     return [&take](const auto& some) -> Result<void> {
@@ -92,7 +92,9 @@ Result<void> ingest_spool(const std::string& path, Ingest& ingest, Context& cont
     };
   };
   IEZ_TRY(const std::vector<std::string> files, jobs::spool_files(path));
-  for (const std::string& file : files) {
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const std::string& file = files[i];
+    progress.tell(fmt::format("{}, {} of {}", file, i + 1, counted(files.size(), "file")));
     IEZ_TRY(const jobs::SpoolSummary found,
             jobs::read_spool_file(file, {.jobs = each(rows.job), .series = each(rows.series), .reports = {}, .marks = {}}));
     if (found.damaged_bytes > 0) {
@@ -180,14 +182,15 @@ Result<void> run_jobs_ingest(const JobsIngestOptions& options, Context& context)
       options.files.empty() ? std::vector<std::string>{std::string(kStandardStream)} : options.files;
   for (const std::string& file : files) {
     if (is_spool(file)) {
-      IEZ_CHECK(ingest_spool(file, ingest, context));
+      IEZ_CHECK(ingest_spool(file, ingest, progress, context));
       continue;
     }
-    IEZ_TRY(const auto stream, open_input(file));
+    IEZ_TRY(const auto stream, open_input(file, progress));
     IEZ_TRY(const input::ParseReport report, jobs::read_rows(*stream, file == kStandardStream ? "stdin" : file, ingest.sink()));
     problems.merge(report);
   }
   IEZ_CHECK(ingest.finish());
+  progress.wipe();
   const jobs::Added& added = ingest.added();
   problems.merge(added.rejected);
   report_problems(problems, context);
@@ -206,9 +209,18 @@ Result<void> run_jobs_ingest(const JobsIngestOptions& options, Context& context)
 }
 
 Result<void> run_jobs_synth(const JobsSynthOptions& options, Context& context) {
-  IEZ_TRY(TextOutput output, TextOutput::create(options.output));
   const jobs::SynthOptions& synth = options.synth;
   const std::uint64_t count = synth.jobs == 0 ? jobs::published_jobs(synth.like, synth.series) : synth.jobs;
+  const bool to_terminal = options.output == kStandardStream && context.terminal.interactive;
+  // Whoever did not say how many cannot mean to read them.
+  if (synth.jobs == 0 && to_terminal) {
+    return fail(
+        Errc::invalid_argument,
+        fmt::format("{} jobs would run over the terminal; give a file (--output jobs.csv), hand them on (| iez jobs ingest), "
+                    "or ask for a few (--jobs 10)",
+                    count));
+  }
+  IEZ_TRY(TextOutput output, TextOutput::create(options.output));
   std::string text = fmt::format("# synthetic: {} jobs like {}, seed {}{}; nobody measured this\n", count,
                                  jobs::to_string(synth.like), synth.seed, synth.series ? ", with time series" : "");
   constexpr std::size_t kPiece = std::size_t{1} << 20U;
@@ -219,7 +231,8 @@ Result<void> run_jobs_synth(const JobsSynthOptions& options, Context& context) {
   std::uint64_t made = 0;
   const auto flush = [&](std::size_t at_least) -> Result<void> {
     if (text.size() < at_least) return {};
-    progress.tell(fmt::format("{} of {} jobs", made, count));
+    // Rows and progress on one terminal would be mixed.
+    if (!to_terminal) progress.tell(fmt::format("{} of {} jobs", made, count));
     IEZ_CHECK(output.write(text));
     text.clear();
     return {};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -15,37 +16,29 @@ namespace iez::cli {
 
 namespace {
 
-constexpr double kWidth = 640;
-constexpr double kHeight = 300;
-constexpr double kLeft = 62;
+constexpr double kWidth = 520;  // so narrow that it can be read on a telephone
+constexpr double kHeight = 280;
+constexpr double kLeft = 56;
 constexpr double kRight = 16;
 constexpr double kTop = 40;
-constexpr double kAxis = 44;  // below the frame, for the numbers and the name of x
+constexpr double kTitle = 14;  // where titles begin
+constexpr double kAxis = 44;   // below the frame, for the numbers and the name of x
 constexpr double kLegendRow = 20;
+constexpr double kLegendLeft = 14;
 constexpr double kCharacter = 6.8;  // mean width of one at 12 px
 constexpr double kLegendMark = 22;
 constexpr double kLegendGap = 16;
 constexpr std::size_t kMostLegend = 60;  // characters of a name
 
-constexpr std::string_view kStyle = R"(.chart text{fill:#333333;font-size:12px}
-.chart .title{font-size:14px;font-weight:bold}
-.chart .grid{stroke:#dddddd}
-.chart .axis{stroke:#666666}
-.chart .line{fill:none;stroke-width:1.6;stroke-linejoin:round}
-.chart .c0{stroke:#0072b2}.chart .c1{stroke:#d55e00}.chart .c2{stroke:#009e73}.chart .c3{stroke:#cc79a7}
-.chart .c4{stroke:#e69f00}.chart .c5{stroke:#56b4e9}.chart .c6{stroke:#7f7f7f}.chart .c7{stroke:#8c564b}
-.chart .dot{fill:#ffffff;stroke-width:2}
-@media (prefers-color-scheme:dark){
-.chart text{fill:#dddddd}
-.chart .grid{stroke:#3a3f45}
-.chart .axis{stroke:#9aa0a6}
-.chart .c0{stroke:#6cb6ff}.chart .c1{stroke:#ff8f50}.chart .c2{stroke:#3ddbaa}.chart .c3{stroke:#f0a6d0}
-.chart .c4{stroke:#ffcb52}.chart .c5{stroke:#b5e0ff}.chart .c6{stroke:#b8b8b8}.chart .c7{stroke:#d3a79b}
-.chart .dot{fill:#16191d}
-}
-)";
+constexpr double kCap = 6;  // half of the end of a whisker: wider than a dot
 
 bool drawable(const ChartPoint& point) { return std::isfinite(point.x) && std::isfinite(point.y); }
+
+bool drawable(const ChartRange& range) { return std::isfinite(range.x) && std::isfinite(range.low) && std::isfinite(range.high); }
+
+bool has_whisker(const ChartPoint& point) {
+  return drawable(point) && point.low < point.high && std::isfinite(point.low) && std::isfinite(point.high);
+}
 
 // Steps of 1, 2 or 5 times a power of ten, at most `most` of them.
 double tick_step(double span, double most) {
@@ -64,7 +57,7 @@ std::string text_at(double x, double y, std::string_view attributes, std::string
 
 std::string legend_name(std::string_view name) {
   if (name.size() <= kMostLegend) return std::string(name);
-  return std::string(name.substr(0, kMostLegend)) + "...";
+  return fmt::format("{}...", name.substr(0, kMostLegend));
 }
 
 class Drawing {
@@ -73,6 +66,11 @@ class Drawing {
     for (const ChartLine& line : chart_.lines) {
       for (const ChartPoint& point : line.points) {
         if (drawable(point)) include(point);
+      }
+      for (const ChartRange& range : line.band) {
+        if (!drawable(range)) continue;
+        include({.x = range.x, .y = range.low});
+        include({.x = range.x, .y = range.high});
       }
     }
     if (chart_.categories.empty() && chart_.ticks.size() > 1) {
@@ -98,26 +96,29 @@ class Drawing {
     out_ = fmt::format(
         "<svg class=\"chart\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" role=\"img\">\n<title>{2}</title>\n", kWidth,
         kHeight + legend_height_, markup_escaped(chart_.title));
-    out_ += text_at(kLeft, 22, "class=\"title\"", chart_.title);
+    out_ += text_at(kTitle, 22, "class=\"title\"", chart_.title);
     horizontal_lines();
     vertical_lines();
     out_ += text_at((kLeft + kWidth - kRight) / 2, kHeight - 8, "text-anchor=\"middle\"", chart_.x_axis);
-    for (std::size_t i = 0; i < chart_.lines.size(); ++i) line(chart_.lines[i], i % kChartColours);
-    for (const LegendEntry& entry : legend_) {
-      out_ +=
-          fmt::format("<path class=\"line c{}\" d=\"M{:.1f} {:.1f}h16\"/>\n", entry.line % kChartColours, entry.x, entry.y - 4);
-      out_ += text_at(entry.x + kLegendMark, entry.y, "", legend_name(chart_.lines[entry.line].name));
-    }
+    for (std::size_t i = 0; i < chart_.lines.size(); ++i) band(chart_.lines[i], colour(i));
+    for (std::size_t i = 0; i < chart_.lines.size(); ++i) line(chart_.lines[i], colour(i));
+    for (const LegendEntry& entry : legend_) legend(entry);
     out_ += "</svg>\n";
     return std::move(out_);
   }
 
  private:
+  enum class LegendMark { line, band, whisker };
+
   struct LegendEntry {
-    std::size_t line = 0;
+    LegendMark mark = LegendMark::line;
+    std::string colour;
+    std::string text;
     double x = 0;
     double y = 0;
   };
+
+  std::size_t colour(std::size_t line) const { return chart_.lines[line].colour.value_or(line) % kChartColours; }
 
   void include(const ChartPoint& point) {
     left_ = std::min(left_, point.x);
@@ -131,19 +132,56 @@ class Drawing {
   }
 
   void lay_out_legend() {
-    if (chart_.lines.size() < 2) return;
-    double x = kLeft;
+    const bool banded = std::ranges::any_of(chart_.lines, [](const ChartLine& line) { return !line.band.empty(); });
+    const bool whiskered =
+        std::ranges::any_of(chart_.lines, [](const ChartLine& line) { return std::ranges::any_of(line.points, has_whisker); });
+    const bool bands_are_told = banded && !chart_.band_name.empty();
+    const bool whiskers_are_told = whiskered && !chart_.whisker_name.empty();
+    if (chart_.lines.size() > 1 || bands_are_told) {
+      for (std::size_t i = 0; i < chart_.lines.size(); ++i) {
+        legend_.push_back({.colour = fmt::to_string(colour(i)), .text = legend_name(chart_.lines[i].name)});
+      }
+    }
+    // What belongs to several lines has the colour of none.
+    const std::string shared = chart_.lines.size() > 1 ? "-all" : fmt::to_string(chart_.lines.empty() ? 0 : colour(0));
+    if (bands_are_told) legend_.push_back({.mark = LegendMark::band, .colour = shared, .text = chart_.band_name});
+    if (whiskers_are_told) legend_.push_back({.mark = LegendMark::whisker, .colour = shared, .text = chart_.whisker_name});
+    if (legend_.empty()) return;
+    double x = kLegendLeft;
     double y = kHeight + 10;
-    for (std::size_t i = 0; i < chart_.lines.size(); ++i) {
-      const double width = kLegendMark + kCharacter * static_cast<double>(legend_name(chart_.lines[i].name).size()) + kLegendGap;
-      if (x > kLeft && x + width > kWidth) {
-        x = kLeft;
+    for (LegendEntry& entry : legend_) {
+      const double width = kLegendMark + kCharacter * static_cast<double>(entry.text.size()) + kLegendGap;
+      if (x > kLegendLeft && x + width > kWidth) {
+        x = kLegendLeft;
         y += kLegendRow;
       }
-      legend_.push_back({.line = i, .x = x, .y = y});
+      entry.x = x;
+      entry.y = y;
       x += width;
     }
-    legend_height_ = y + 8 - kHeight;
+    legend_height_ = y + 10 - kHeight;
+  }
+
+  void legend(const LegendEntry& entry) {
+    const double middle = entry.y - 4;
+    switch (entry.mark) {
+      case LegendMark::line:
+        out_ += fmt::format("<path class=\"line c{}\" d=\"M{:.1f} {:.1f}h16\"/>\n", entry.colour, entry.x, middle);
+        break;
+      case LegendMark::band:
+        out_ += fmt::format("<path class=\"band f{}\" d=\"M{:.1f} {:.1f}h16v12h-16z\"/>\n", entry.colour, entry.x, middle - 6);
+        break;
+      case LegendMark::whisker:
+        out_ += whisker(entry.colour, entry.x + 8, middle + 6, middle - 6);
+        break;
+    }
+    out_ += text_at(entry.x + kLegendMark, entry.y, "", entry.text);
+  }
+
+  // From low to high, in pixels.
+  static std::string whisker(std::string_view colour, double x, double low, double high) {
+    return fmt::format("<path class=\"line c{0}\" d=\"M{1:.1f} {2:.1f}V{3:.1f}M{4:.1f} {2:.1f}h{5}M{4:.1f} {3:.1f}h{5}\"/>\n",
+                       colour, x, low, high, x - kCap, 2 * kCap);
   }
 
   // Halves, so that a span of the largest numbers does not overflow.
@@ -193,6 +231,24 @@ class Drawing {
     for (std::size_t i = 0; i < chart_.categories.size(); i += every) x_tick(static_cast<double>(i), chart_.categories[i]);
   }
 
+  // Along the upper edge and back along the lower one, once for each stretch without a gap.
+  void band(const ChartLine& line, std::size_t colour) {
+    std::string path;
+    auto from = line.band.begin();
+    while (from != line.band.end()) {
+      const auto to = std::find_if_not(from, line.band.end(), [](const ChartRange& range) { return drawable(range); });
+      for (auto at = from; at != to; ++at)
+        path += fmt::format("{}{:.1f} {:.1f}", at == from ? 'M' : 'L', x_of(at->x), y_of(at->high));
+      for (auto at = to; at != from;) {
+        --at;
+        path += fmt::format("L{:.1f} {:.1f}", x_of(at->x), y_of(at->low));
+      }
+      if (from != to) path += 'z';
+      from = to == line.band.end() ? to : std::next(to);
+    }
+    if (!path.empty()) out_ += fmt::format("<path class=\"band f{}\" d=\"{}\"/>\n", colour, path);
+  }
+
   void line(const ChartLine& line, std::size_t colour) {
     std::string path;
     bool joined = false;
@@ -212,10 +268,7 @@ class Drawing {
 
   void details(const ChartPoint& point, const ChartLine& line, std::size_t colour) {
     const double x = x_of(point.x);
-    if (point.low < point.high && std::isfinite(point.low) && std::isfinite(point.high)) {
-      out_ += fmt::format("<path class=\"line c{0}\" d=\"M{1:.1f} {2:.1f}V{3:.1f}M{4:.1f} {2:.1f}h8M{4:.1f} {3:.1f}h8\"/>\n",
-                          colour, x, y_of(point.low), y_of(point.high), x - 4);
-    }
+    if (has_whisker(point)) out_ += whisker(fmt::to_string(colour), x, y_of(point.low), y_of(point.high));
     if (!chart_.marks) return;
     const auto category = static_cast<std::size_t>(std::max(0.0, point.x));
     const std::string where = category < chart_.categories.size() ? chart_.categories[category] : short_number(point.x);
@@ -240,8 +293,6 @@ class Drawing {
 
 std::string to_svg(const LineChart& chart) { return Drawing(chart).draw(); }
 
-std::string_view line_chart_style() { return kStyle; }
-
 std::vector<ChartPoint> thinned(const std::vector<ChartPoint>& points, std::size_t most) {
   IEZ_ASSERT(most >= 4);
   if (points.size() <= most) return points;
@@ -261,6 +312,27 @@ std::vector<ChartPoint> thinned(const std::vector<ChartPoint>& points, std::size
     kept.push_back(points[std::min(low, high)]);
     if (low != high) kept.push_back(points[std::max(low, high)]);
   }
+  return kept;
+}
+
+std::vector<ChartRange> thinned_band(const std::vector<ChartRange>& band, std::size_t most) {
+  IEZ_ASSERT(most >= 4);
+  if (band.size() <= most) return band;
+  std::vector<ChartRange> kept;
+  kept.reserve(most);
+  for (std::size_t i = 0; i < most; ++i) {
+    const std::size_t from = band.size() * i / most;
+    const std::size_t to = band.size() * (i + 1) / most;
+    ChartRange all = band[from];
+    for (std::size_t at = from + 1; at < to; ++at) {
+      if (!drawable(band[at])) continue;
+      const bool first = !drawable(all);
+      all.low = first ? band[at].low : std::min(all.low, band[at].low);
+      all.high = first ? band[at].high : std::max(all.high, band[at].high);
+    }
+    kept.push_back(all);
+  }
+  kept.back().x = band.back().x;
   return kept;
 }
 

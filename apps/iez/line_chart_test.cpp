@@ -21,8 +21,8 @@ std::size_t count(const std::string& text, std::string_view part) {
 TEST(LineChart, PointsAreWhereTheirValuesAre) {
   const std::string svg =
       to_svg(LineChart{.title = "T", .x_axis = "x", .lines = {{.name = "a", .points = {{0, 0}, {10, 10}, {5, 5}}}}});
-  // The frame is from 62 to 624 and from 256 up to 40; both axes are from 0 to 10.
-  EXPECT_NE(svg.find("d=\"M62.0 256.0h0L624.0 40.0L343.0 148.0\""), std::string::npos) << svg;
+  // The frame is from 56 to 504 and from 236 up to 40; both axes are from 0 to 10.
+  EXPECT_NE(svg.find("d=\"M56.0 236.0h0L504.0 40.0L280.0 138.0\""), std::string::npos) << svg;
   EXPECT_TRUE(svg.starts_with("<svg "));
   EXPECT_TRUE(svg.ends_with("</svg>\n"));
 }
@@ -45,8 +45,41 @@ TEST(LineChart, WhiskersAndMarks) {
   LineChart chart{.categories = {"1", "2"}, .lines = {{.name = "n", .points = {{0, 5, 4, 6}, {1, 5, 5, 5}}}}, .marks = true};
   const std::string svg = to_svg(chart);
   EXPECT_EQ(count(svg, "<circle"), 2U);
-  EXPECT_EQ(count(svg, "h8M"), 1U) << svg;
+  EXPECT_EQ(count(svg, "h12M"), 1U) << svg;
+  EXPECT_EQ(svg.find("spread</text>"), std::string::npos);
+  chart.whisker_name = "spread";
+  EXPECT_EQ(count(to_svg(chart), "h12M"), 2U) << "and one in the legend";
+  EXPECT_NE(to_svg(chart).find("spread</text>"), std::string::npos);
   EXPECT_NE(svg.find("<title>n, 2: 5</title>"), std::string::npos) << svg;
+}
+
+// Up to the highs, from left to right, and back along the lows; a gap makes two of it.
+TEST(LineChart, ABandIsShadedBelowItsLine) {
+  LineChart chart{.lines = {{.name = "n", .points = {{0, 5}, {10, 5}}, .band = {{0, 0, 10}, {10, 5, 10}}}}, .band_name = "all"};
+  const std::string svg = to_svg(chart);
+  const std::size_t band = svg.find("<path class=\"band f0\" d=\"M56.0 40.0L504.0 40.0L504.0 138.0L56.0 236.0z\"/>");
+  ASSERT_NE(band, std::string::npos) << svg;
+  EXPECT_LT(band, svg.find("<path class=\"line c0\""));
+  EXPECT_NE(svg.find("all</text>"), std::string::npos);
+  EXPECT_NE(svg.find("n</text>"), std::string::npos) << "what is not shaded";
+  chart.lines[0].band = {{0, 0, 10}, {3, 0, 10}, {5, kNaN, kNaN}, {7, 0, 10}, {10, 0, 10}};
+  const std::string gap = to_svg(chart);
+  EXPECT_EQ(count(gap, "zM"), 1U) << gap;
+  EXPECT_EQ(gap.find("nan"), std::string::npos);
+  chart.lines[0].band.clear();
+  EXPECT_EQ(to_svg(chart).find("all</text>"), std::string::npos);
+}
+
+TEST(LineChart, AnAxisIncludesBands) {
+  const std::string svg = to_svg(LineChart{.lines = {{.points = {{0, 1}, {1, 1}}, .band = {{0, 0, 80}, {1, 0, 80}}}}});
+  EXPECT_NE(svg.find(">80</text>"), std::string::npos) << svg;
+}
+
+TEST(LineChart, ALineMayHaveTheColourOfWhatIsComparedWith) {
+  LineChart chart{.lines = {{.points = {{0, 1}, {1, 1}}, .colour = kChartGrey}, {.points = {{0, 2}, {1, 2}}}}};
+  const std::string svg = to_svg(chart);
+  EXPECT_EQ(count(svg, "line c6"), 2U) << "the line, and in the legend";
+  EXPECT_EQ(count(svg, "line c1"), 2U);
 }
 
 TEST(LineChart, TextFromOutsideIsEscaped) {
@@ -121,6 +154,23 @@ TEST(LineChart, ThinningKeepsTheExtremes) {
     EXPECT_EQ(kept_high, high);
   }
   EXPECT_EQ(thinned({{1, 2}, {3, 4}}, 4).size(), 2U);
+}
+
+TEST(LineChart, AThinnedBandCoversAllOfIt) {
+  std::vector<ChartRange> band;
+  for (int i = 0; i < 1000; ++i) band.push_back({static_cast<double>(i), -1, 1});
+  band[123].low = -7;
+  band[456].high = 9;
+  for (std::size_t i = 700; i < 800; ++i) band[i] = {static_cast<double>(i), kNaN, kNaN};
+  band[700 + 7] = {707, -2, 2};
+  const auto kept = thinned_band(band, 100);
+  ASSERT_EQ(kept.size(), 100U);
+  EXPECT_EQ(kept[12].low, -7);
+  EXPECT_EQ(kept[45].high, 9);
+  EXPECT_EQ(kept[70].low, -2) << "what is known of a stretch";
+  EXPECT_TRUE(std::isnan(kept[75].low));
+  EXPECT_EQ(kept.front().x, 0);
+  EXPECT_EQ(kept.back().x, 999);
 }
 
 TEST(LineChart, ShortNumbers) {

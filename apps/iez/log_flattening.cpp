@@ -174,6 +174,7 @@ Result<void> flatten_one(const std::string& path, const LogFlattenOptions& optio
   if (const Problem problem = prepare_file(sums, file.get(), how)) return std::unexpected(error_of(problem, paths));
   Workers workers(folder.get(), sums, file.get(), how, options.jobs);
   if (const Problem problem = workers.run(progress)) return std::unexpected(error_of(problem, paths));
+  progress.wipe();
   if (!options.keep) {
     if (const Problem problem = finish_flatten(paths.folder.c_str(), sums, file.get()))
       return std::unexpected(error_of(problem, paths));

@@ -13,28 +13,18 @@ namespace iez::cli {
 
 namespace {
 
-constexpr double kWidth = 640;
-constexpr double kHeight = 300;
+constexpr double kWidth = 520;  // as those of line_chart.cpp
+constexpr double kHeight = 280;
 constexpr double kLeft = 62;
 constexpr double kRight = 16;
 constexpr double kTop = 40;
+constexpr double kTitle = 14;
 constexpr double kAxis = 44;
 constexpr double kLegendRow = 22;
 constexpr double kCharacter = 6.8;  // mean width of one at 12 px
 constexpr double kLetterHeight = 13;
-constexpr std::size_t kColours = 6;
+constexpr std::size_t kColours = 8;
 constexpr int kHeats = 6;
-
-constexpr std::string_view kStyle =
-    R"(.chart .f0{fill:#0072b2}.chart .f1{fill:#d55e00}.chart .f2{fill:#009e73}.chart .f3{fill:#cc79a7}
-.chart .f4{fill:#e69f00}.chart .f5{fill:#7f7f7f}
-.chart .h0{fill:#eceff2}.chart .h1{fill:#c6dcee}.chart .h2{fill:#8fbfe0}.chart .h3{fill:#4f97cb}.chart .h4{fill:#1c6bad}.chart .h5{fill:#08376b}
-@media (prefers-color-scheme:dark){
-.chart .f0{fill:#4aa3e8}.chart .f1{fill:#f0803c}.chart .f2{fill:#2fc296}.chart .f3{fill:#e597c4}
-.chart .f4{fill:#f2bb3f}.chart .f5{fill:#a8a8a8}
-.chart .h0{fill:#23292f}.chart .h1{fill:#1d3a55}.chart .h2{fill:#1f5684}.chart .h3{fill:#2f7fbf}.chart .h4{fill:#66aee6}.chart .h5{fill:#c4e2fb}
-}
-)";
 
 std::string text_at(double x, double y, std::string_view attributes, std::string_view text) {
   return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\"{}{}>{}</text>\n", x, y, attributes.empty() ? "" : " ", attributes,
@@ -45,7 +35,7 @@ std::string opening(double height, std::string_view title) {
   return fmt::format(
              "<svg class=\"chart\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" role=\"img\">\n<title>{2}</title>\n",
              kWidth, height, markup_escaped(title)) +
-         text_at(kLeft, 22, "class=\"title\"", title);
+         text_at(kTitle, 22, "class=\"title\"", title);
 }
 
 bool drawable(double value) { return std::isfinite(value) && value > 0; }
@@ -126,6 +116,29 @@ std::string legend(const BarChart& chart) {
   return out;
 }
 
+static_assert(kHeats == kHeatColours);
+
+int heat_of(double share) { return std::clamp(static_cast<int>(share * kHeats), 0, kHeats - 1); }
+
+// In rows below `y`, which moves to below the last of them.
+std::string legend(const HeatMap& map, double& y) {
+  if (map.legend.empty()) return {};
+  const auto width_of = [](std::string_view label) { return 18 + kCharacter * static_cast<double>(label.size()) + 14; };
+  std::string out = text_at(kLeft, y + 11, "", map.legend_title);
+  double x = kLeft + kCharacter * static_cast<double>(map.legend_title.size()) + 10;
+  for (const HeatKey& key : map.legend) {
+    if (x + width_of(key.label) > kWidth) {
+      x = kLeft;
+      y += kLegendRow;
+    }
+    out += fmt::format("<rect class=\"h{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"12\" height=\"12\"/>\n", heat_of(key.heat), x, y);
+    out += text_at(x + 18, y + 11, "", key.label);
+    x += width_of(key.label);
+  }
+  y += kLegendRow;
+  return out;
+}
+
 }  // namespace
 
 std::string to_svg(const BarChart& chart) {
@@ -152,7 +165,9 @@ std::string to_svg(const HeatMap& map) {
   IEZ_ASSERT(map.cells.size() == map.rows.size());
   const double row_height = std::clamp(220.0 / static_cast<double>(std::max<std::size_t>(1, map.rows.size())), 10.0, 26.0);
   const double bottom = kTop + row_height * static_cast<double>(map.rows.size());
-  std::string out = opening(bottom + kAxis, map.title);
+  double height = bottom + kAxis;
+  const std::string key = legend(map, height);
+  std::string out = opening(height, map.title);
   const double width = (kWidth - kLeft - kRight) / static_cast<double>(std::max<std::size_t>(1, map.columns.size()));
   const double gap = width > 5 ? 1 : 0.2;
   double free_from = 0;  // for the label of a row
@@ -166,18 +181,15 @@ std::string to_svg(const HeatMap& map) {
     for (std::size_t column = 0; column < map.columns.size(); ++column) {
       const auto& cell = map.cells[row][column];
       if (!cell) continue;
-      const int heat = std::clamp(static_cast<int>(*cell * kHeats), 0, kHeats - 1);
       const bool noted = row < map.notes.size() && column < map.notes[row].size();
-      out += fmt::format("<rect class=\"h{}\" x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\">{}</rect>\n", heat,
-                         kLeft + width * static_cast<double>(column), y, width - gap, row_height - 1,
+      out += fmt::format("<rect class=\"h{}\" x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\">{}</rect>\n",
+                         heat_of(*cell), kLeft + width * static_cast<double>(column), y, width - gap, row_height - 1,
                          noted ? fmt::format("<title>{}</title>", markup_escaped(map.notes[row][column])) : "");
     }
   }
   out += column_labels(map.columns, bottom + 16);
   out += text_at((kLeft + kWidth - kRight) / 2, bottom + kAxis - 8, "text-anchor=\"middle\"", map.x_axis);
-  return out + "</svg>\n";
+  return out + key + "</svg>\n";
 }
-
-std::string_view page_chart_style() { return kStyle; }
 
 }  // namespace iez::cli

@@ -1,7 +1,6 @@
 // Bars and heat maps as SVG to put into a page of HTML, beside those of line_chart.hpp: nothing to load, no script. Pure.
 //
-// Colours come from classes, which page_chart_style() and line_chart_style() define for light and dark pages. Deterministic. Text
-// from outside is escaped.
+// Colours come from classes, which page.hpp defines for light and dark pages. Deterministic. Text from outside is escaped.
 #pragma once
 
 #include <cstddef>
@@ -28,6 +27,14 @@ struct BarChart {
 // REQUIRES: every series has as many values as there are categories.
 std::string to_svg(const BarChart& chart);
 
+// What a colour of a heat map stands for: a swatch of this heat, and its words.
+struct HeatKey {
+  double heat = 0;
+  std::string label;
+};
+
+inline constexpr int kHeatColours = 6;  // of cells: the first below 1/6
+
 struct HeatMap {
   std::string title;
   std::string x_axis;
@@ -35,11 +42,11 @@ struct HeatMap {
   std::vector<std::string> rows;                          // labels, from the top
   std::vector<std::vector<std::optional<double>>> cells;  // by row, from 0 to 1; none: nothing there
   std::vector<std::vector<std::string>> notes;            // by row: what a cell tells when it is pointed at; may be empty
+  std::string legend_title;
+  std::vector<HeatKey> legend;  // below the map; from little to much
 };
 
 // REQUIRES: as many cells in each row as columns, as many rows of cells as rows.
 std::string to_svg(const HeatMap& map);
-
-std::string_view page_chart_style();
 
 }  // namespace iez::cli

@@ -37,9 +37,9 @@ TEST(PageCharts, StackedBarsFillTheirSum) {
                        .categories = {"one"},
                        .series = {{.name = "a", .values = {40}}, {.name = "b", .values = {60}}},
                        .stacked = true};
-  // A frame of 216 pixels below the top at 40: 40 % and 60 % of it, one on the other.
-  EXPECT_THAT(to_svg(chart), HasSubstr("y=\"169.60\" width=\"471.08\" height=\"86.40\""));
-  EXPECT_THAT(to_svg(chart), HasSubstr("y=\"40.00\" width=\"471.08\" height=\"129.60\""));
+  // A frame of 196 pixels below the top at 40: 40 % and 60 % of it, one on the other.
+  EXPECT_THAT(to_svg(chart), HasSubstr("y=\"157.60\" width=\"370.28\" height=\"78.40\""));
+  EXPECT_THAT(to_svg(chart), HasSubstr("y=\"40.00\" width=\"370.28\" height=\"117.60\""));
 }
 
 TEST(PageCharts, AChartOfNothingIsStillOne) {
@@ -60,6 +60,34 @@ TEST(PageCharts, CellsOfAHeatMapHaveTheirHeatAndNote) {
   EXPECT_THAT(svg, HasSubstr("class=\"h0\""));
   EXPECT_THAT(svg, HasSubstr("class=\"h5\""));
   EXPECT_THAT(svg, HasSubstr("hot &lt;"));
+}
+
+// Colours turn around between light and dark pages: words at swatches hold on both.
+TEST(PageCharts, ALegendTellsWhatTheColoursOfAHeatMapStandFor) {
+  HeatMap map{.title = "t",
+              .x_axis = "x",
+              .columns = {"a"},
+              .rows = {"r"},
+              .cells = {{0.0}},
+              .notes = {},
+              .legend_title = "jobs:",
+              .legend = {{.heat = 0.1, .label = "1 <"}, {.heat = 0.5, .label = "10"}, {.heat = 1, .label = "100"}}};
+  const std::string svg = to_svg(map);
+  EXPECT_EQ(count(svg, "<rect"), 4U);  // the cell, and three swatches
+  EXPECT_THAT(svg, HasSubstr(">jobs:</text>"));
+  EXPECT_THAT(svg, testing::ContainsRegex("class=\"h0\"[^\n]*width=\"12\"[^\n]*\n<text[^>]*>1 &lt;</text>"));
+  EXPECT_THAT(svg, testing::ContainsRegex("class=\"h3\"[^\n]*width=\"12\"[^\n]*\n<text[^>]*>10</text>"));
+  EXPECT_THAT(svg, testing::ContainsRegex("class=\"h5\"[^\n]*width=\"12\"[^\n]*\n<text[^>]*>100</text>"));
+  // What has no room in one row goes on in the next, and the picture grows with it.
+  const auto height_of = [](const HeatMap& drawn) {
+    const std::string text = to_svg(drawn);
+    return std::stod(text.substr(text.find("height=\"") + 8));
+  };
+  const double one_row = height_of(map);
+  map.legend.assign(6, {.heat = 0.5, .label = std::string(30, 'w')});
+  EXPECT_GT(height_of(map), one_row);
+  map.legend.clear();
+  EXPECT_LT(height_of(map), one_row);
 }
 
 }  // namespace

@@ -3,9 +3,11 @@
 // Thread safety: none.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "base/clock.hpp"
+#include "input/byte_stream.hpp"
 
 namespace iez::cli {
 
@@ -15,9 +17,13 @@ class Progress {
   explicit Progress(const Clock& clock);
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
-  ~Progress();  // wipes the line
+  ~Progress() { wipe(); }
 
-  // At most five times a second is anything written, and nothing in the first second. Text from outside is made safe to show.
+  // Before anything else is written where it may stand on the same line.
+  void wipe();
+
+  // What does not fit into a line of the terminal is cut. At most five times a second is anything written, and nothing in the
+  // first second. Text from outside is made safe to show.
   void tell(const std::string& what);
 
  private:
@@ -26,5 +32,9 @@ class Progress {
   bool shown_;
   bool dirty_ = false;
 };
+
+// A whole file, as input::file_stream() gives it; how much has been read is told meanwhile: "rows.csv: 12 MiB of 40 MiB read".
+// The progress outlives it.
+std::unique_ptr<input::ByteStream> watched_file(input::UniqueFd fd, std::string name, Progress& progress);
 
 }  // namespace iez::cli

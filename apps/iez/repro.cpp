@@ -13,6 +13,7 @@
 
 #include "base/text.hpp"
 #include "repro_page.hpp"
+#include "repro_papers.hpp"
 #include "repro_rows.hpp"
 #include "repro_runner.hpp"
 #include "repro_sections.hpp"
@@ -94,6 +95,8 @@ Result<void> run_repro(const ReproOptions& options, Context& context) {
   for (const std::string_view id : kSections) {
     if (!options.only.empty() && options.only != id) continue;
     IEZ_TRY(auto section, make_section(id, runner, context, options.quick));
+    section.cited = paper_of(id);
+    section.text += ' ' + section.cited;
     sections.push_back(std::move(section));
   }
   if (!options.out.empty()) IEZ_CHECK(write_pages(options.out, sections, options.quick));

@@ -5,11 +5,13 @@
 #include <fmt/format.h>
 
 #include "markup.hpp"
+#include "page.hpp"
 
 namespace iez::cli {
 
 namespace {
 
+constexpr std::string_view kCommand = "iez repro";
 constexpr std::string_view kTitle = "Published figures, and ours";
 constexpr std::string_view kQuick = "This is a quick run: few rows, few seeds. Leave out --quick for all.";
 constexpr std::string_view kKinds =
@@ -17,45 +19,6 @@ constexpr std::string_view kKinds =
     "equation, or "
     "by drawing placements. Bounded: likewise, and held to a bound of ours, since a published figure is none. Outside: the model "
     "does not hold what it would take. Rows that miss their target stay, and say so.";
-
-constexpr std::string_view kStyle = R"(<style>
-:root {
-  color-scheme: light dark;
-  --ink: #1c1e21; --soft: #5a6068; --page: #ffffff; --card: #f5f6f8; --line: #d9dce1; --good: #1a7f37; --bad: #c62828;
-}
-@media (prefers-color-scheme: dark) {
-  :root {
-    --ink: #e6e8eb; --soft: #a0a7b0; --page: #14161a; --card: #1d2026; --line: #343941; --good: #5bc27b; --bad: #ff8a80;
-  }
-}
-body {
-  margin: 0 auto; padding: 1.5rem; max-width: 76rem;
-  background: var(--page); color: var(--ink); font: 15px/1.5 system-ui, sans-serif;
-}
-h1 { font-size: 1.7rem; margin: 0 0 .3rem; }
-h2 { font-size: 1.3rem; margin: 2.6rem 0 .4rem; border-top: 1px solid var(--line); padding-top: 1.4rem; }
-h3 { font-size: 1.05rem; margin: 1.6rem 0 .3rem; }
-p { max-width: 60rem; }
-p.soft { color: var(--soft); }
-a { color: inherit; }
-.wide { overflow-x: auto; }
-table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; font-size: .9rem; }
-th, td { text-align: left; padding: .3rem .6rem; border-bottom: 1px solid var(--line); vertical-align: top; }
-th { color: var(--soft); font-weight: 600; white-space: nowrap; }
-td:first-child { min-width: 17rem; }
-td.n { text-align: right; white-space: nowrap; }
-th.n { text-align: right; }
-td.note { color: var(--soft); min-width: 16rem; }
-.holds { color: var(--good); font-weight: 600; }
-.misses { color: var(--bad); font-weight: 600; }
-figure { margin: 1.2rem 0; background: var(--card); border-radius: 8px; padding: .6rem; }
-figure svg { width: 100%; height: auto; display: block; fill: var(--ink); }
-figure svg > rect:first-of-type { fill: var(--card); }
-figure svg text { fill: var(--ink); }
-figure svg line { stroke: var(--line); }
-figure svg path { stroke: var(--ink); }
-</style>
-)";
 
 // A cell of a Markdown table.
 std::string cell(std::string_view text) {
@@ -67,31 +30,38 @@ std::string cell(std::string_view text) {
   return out;
 }
 
+std::string_view verdict_class(const ReproRow& row) {
+  if (!row.holds) return "quiet";
+  return *row.holds ? "good" : "bad strong";
+}
+
+std::string set_on_page(std::string_view text) { return markup_escaped(typeset(text)); }
+
 void add_rows_html(std::string& out, const ReproSection& section) {
   out +=
-      "<div class=\"wide\"><table>\n<tr><th>what</th><th class=\"n\">paper</th><th class=\"n\">ours</th><th "
-      "class=\"n\">difference</th>"
+      "<div class=\"wide\"><table>\n<tr><th>what</th><th class=\"right\">paper</th><th class=\"right\">ours</th><th "
+      "class=\"right\">difference</th>"
       "<th>target</th><th></th><th>kind</th><th>note</th></tr>\n";
   for (const ReproRow& row : section.rows) {
     const ReproCells cells = cells_of(row);
     out += fmt::format(
-        "<tr><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td>{}</td>"
-        "<td class=\"{}\">{}</td><td>{}</td><td class=\"note\">{}</td></tr>\n",
-        markup_escaped(row.what), markup_escaped(cells.paper), markup_escaped(cells.ours), markup_escaped(cells.difference),
-        markup_escaped(cells.target), row.holds ? cells.holds : "none", cells.holds, to_string(row.kind),
-        markup_escaped(row.note));
+        "<tr><td class=\"text\">{}</td><td class=\"right\">{}</td><td class=\"right\">{}</td><td "
+        "class=\"right\">{}</td><td>{}</td>"
+        "<td class=\"{}\">{}</td><td>{}</td><td class=\"text quiet\">{}</td></tr>\n",
+        markup_escaped(row.what), set_on_page(cells.paper), set_on_page(cells.ours), markup_escaped(cells.difference),
+        set_on_page(cells.target), verdict_class(row), cells.holds, to_string(row.kind), set_on_page(row.note));
   }
   out += "</table></div>\n";
 }
 
 void add_table_html(std::string& out, const ReproTable& table) {
   out += fmt::format("<h3>{}</h3>\n<p>{}</p>\n<div class=\"wide\"><table>\n<tr>", markup_escaped(table.title),
-                     markup_escaped(table.note));
+                     set_on_page(table.note));
   for (const std::string& title : table.columns) out += fmt::format("<th>{}</th>", markup_escaped(title));
   out += "</tr>\n";
   for (const auto& row : table.rows) {
     out += "<tr>";
-    for (const std::string& text : row) out += fmt::format("<td>{}</td>", markup_escaped(text));
+    for (const std::string& text : row) out += fmt::format("<td>{}</td>", set_on_page(text));
     out += "</tr>\n";
   }
   out += "</table></div>\n";
@@ -101,16 +71,18 @@ void add_constants_html(std::string& out, const ReproSection& section) {
   if (section.constants.empty()) return;
   out += "<h3>Constants</h3>\n<div class=\"wide\"><table>\n<tr><th>constant</th><th>value</th><th>where from</th></tr>\n";
   for (const ReproConstant& constant : section.constants) {
-    out += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td></tr>\n", markup_escaped(constant.name),
-                       markup_escaped(constant.value), markup_escaped(constant.origin));
+    out += fmt::format("<tr><td>{}</td><td>{}</td><td class=\"text\">{}</td></tr>\n", markup_escaped(constant.name),
+                       set_on_page(constant.value), set_on_page(constant.origin));
   }
   out += "</table></div>\n";
 }
 
 void add_section_html(std::string& out, const ReproSection& section) {
-  out += fmt::format("<section id=\"{}\">\n<h2>{}</h2>\n<p>{}</p>\n<p class=\"soft\">{}.</p>\n", markup_escaped(section.id),
-                     markup_escaped(section.title), markup_escaped(section.text), summary(count({section})));
-  for (const SvgChart& chart : section.charts) out += fmt::format("<figure>\n{}</figure>\n", to_svg(chart));
+  out += fmt::format("<section id=\"{}\">\n<h2>{}</h2>\n<p>{}</p>\n<p class=\"quiet\">{}.</p>\n", markup_escaped(section.id),
+                     markup_escaped(section.title), set_on_page(section.text), summary(count({section})));
+  if (!section.charts.empty()) out += "<div class=\"charts alone\">\n";
+  for (const SvgChart& chart : section.charts) out += to_svg(chart, SvgUse::page);
+  if (!section.charts.empty()) out += "</div>\n";
   add_rows_html(out, section);
   for (const ReproTable& table : section.tables) add_table_html(out, table);
   add_constants_html(out, section);
@@ -152,13 +124,9 @@ void add_section_markdown(std::string& out, const ReproSection& section) {
 }  // namespace
 
 std::string repro_html(const std::vector<ReproSection>& sections, bool quick) {
-  std::string out = fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
-      "content=\"width=device-width, "
-      "initial-scale=1\">\n<title>{0}</title>\n{1}</head>\n<body>\n<h1>{0}</h1>\n<p><strong>{2}.</strong></p>\n<p "
-      "class=\"soft\">{3}</p>\n",
-      kTitle, kStyle, summary(count(sections)), kKinds);
-  if (quick) out += fmt::format("<p class=\"misses\">{}</p>\n", kQuick);
+  std::string out = page_head({.command = kCommand, .title = kTitle, .about = kKinds});
+  out += fmt::format("<p class=\"strong\">{}.</p>\n", summary(count(sections)));
+  if (quick) out += fmt::format("<p class=\"banner\">{}</p>\n", kQuick);
   out += "<ul>\n";
   for (const ReproSection& section : sections) {
     out += fmt::format("<li><a href=\"#{}\">{}</a>: {}</li>\n", markup_escaped(section.id), markup_escaped(section.title),
@@ -166,8 +134,7 @@ std::string repro_html(const std::vector<ReproSection>& sections, bool quick) {
   }
   out += "</ul>\n";
   for (const ReproSection& section : sections) add_section_html(out, section);
-  out += "</body>\n</html>\n";
-  return out;
+  return out + page_foot(kCommand);
 }
 
 std::string repro_markdown(const std::vector<ReproSection>& sections, bool quick) {

@@ -8,10 +8,13 @@
 
 #include "json.hpp"
 #include "table.hpp"
+#include "wrap.hpp"
 
 namespace iez::cli {
 
 namespace {
+
+constexpr std::size_t kProse = 80;  // columns of sentences
 
 // Three to five figures, whatever the size.
 int decimals_for(double value) {
@@ -72,7 +75,7 @@ std::string section_text(const ReproSection& section, bool header, const Termina
                {std::move(cells.holds), missed ? Colour::red : Colour::none},
                {std::string(to_string(row.kind))}});
   }
-  std::string out = header ? fmt::format("{}\n\n", section.title) : "";
+  std::string out = header ? fmt::format("{}\n{}\n\n", section.title, wrapped(section.cited, 0, 0, kProse)) : "";
   out += table.render(terminal, header);
   if (!header) return out;
   for (const ReproTable& side : section.tables) {

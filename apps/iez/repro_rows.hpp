@@ -62,7 +62,8 @@ struct ReproTable {
 struct ReproSection {
   std::string id;  // for --only
   std::string title;
-  std::string text;  // what was done, in a few sentences
+  std::string text;   // what was done, in a few sentences
+  std::string cited;  // the paper, in a sentence
   std::vector<ReproConstant> constants;
   std::vector<ReproRow> rows;
   std::vector<ReproTable> tables;

@@ -104,11 +104,17 @@ TEST(ReproPage, IsSelfContainedAndEscaped) {
   EXPECT_NE(page.find("Demo &lt;1&gt;"), std::string::npos);
   EXPECT_NE(page.find("Text &amp; more."), std::string::npos);
   EXPECT_NE(page.find("<svg"), std::string::npos);
-  EXPECT_NE(page.find("prefers-color-scheme: dark"), std::string::npos);
+  EXPECT_NE(page.find("prefers-color-scheme:dark"), std::string::npos);
   EXPECT_EQ(page.find("<script"), std::string::npos);
   EXPECT_EQ(page.find("src="), std::string::npos);
   EXPECT_EQ(page.find("quick run"), std::string::npos);
   EXPECT_NE(repro_html(example(), true).find("quick run"), std::string::npos);
+}
+
+TEST(ReproPage, UnitsAreSetAsOnPaper) {
+  std::vector<ReproSection> sections = example();
+  sections[0].constants.push_back({.name = "each pair", .value = "29.2 us", .origin = "fitted"});
+  EXPECT_NE(repro_html(sections, false).find("<td>29.2 µs</td>"), std::string::npos);
 }
 
 TEST(ReproPage, MarkdownKeepsItsTablesWhole) {

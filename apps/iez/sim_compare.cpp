@@ -182,12 +182,13 @@ Result<void> run_sim_compare(const SimCompareOptions& options, Context& context)
     IEZ_TRY(TextOutput created, TextOutput::create(options.html));
     html.emplace(std::move(created));
   }
-  std::vector<RunTrace> traces;
+  std::vector<SeedTraces> traces;
   const TakeRun take = [&](std::size_t index, sim::RunResult result) -> Result<void> {
     SimReport& report = reports[index < options.seeds ? 0 : 1];
-    if (html && report.runs.empty()) {
+    if (html) {
       const std::string_view letter = index < options.seeds ? "A" : "B";
-      traces.push_back(trace_of(fmt::format("{}: {}", letter, report.scenario.name), result.samples));
+      if (report.runs.empty()) traces.emplace_back(fmt::format("{}: {}", letter, report.scenario.name));
+      traces.back().add(result.samples);
     }
     result.samples = {};
     report.runs.push_back({.result = std::move(result)});
@@ -196,7 +197,7 @@ Result<void> run_sim_compare(const SimCompareOptions& options, Context& context)
   IEZ_CHECK(simulate_all(scenarios, threads, context.clock, take));
   const auto figures = compare_runs(reports[0], reports[1]);
   if (html) {
-    IEZ_CHECK(html->write(compare_page(reports[0], reports[1], compare_grid(figures), traces)));
+    IEZ_CHECK(html->write(compare_page(reports[0], reports[1], figures, finished(traces))));
     IEZ_CHECK(html->finish());
     if (options.html == kStandardStream) return {};
   }

@@ -102,19 +102,21 @@ Result<void> run_sim_run(const SimRunOptions& options, Context& context) {
 
   SimReport report{.file = source.file, .scenario = plan.scenarios.front(), .sweeps = plan.sweeps, .seeds = options.seeds};
   report.runs.reserve(plan.scenarios.size());
-  std::vector<RunTrace> traces;
+  std::vector<SeedTraces> traces;
   if (csv) IEZ_CHECK(csv->write(csv_title()));
   const TakeRun take = [&](std::size_t index, sim::RunResult result) -> Result<void> {
     if (csv) IEZ_CHECK(csv->write(csv_rows(index + 1, result.samples)));
     SimRun run{.set = plan.sets[index], .result = std::move(result)};
-    if (html && index % options.seeds == 0 && traces.size() < kMostTraces)
-      traces.push_back(trace_of(trace_name(report, run), run.result.samples));
+    if (const std::size_t combination = index / options.seeds; html && combination < kMostTraces) {
+      if (combination == traces.size()) traces.emplace_back(trace_name(report, run));
+      traces[combination].add(run.result.samples);
+    }
     if (!options.samples) run.result.samples = {};
     report.runs.push_back(std::move(run));
     return {};
   };
   IEZ_CHECK(simulate_all(plan.scenarios, threads, context.clock, take));
-  if (html) IEZ_CHECK(html->write(report_page(report, traces)));
+  if (html) IEZ_CHECK(html->write(report_page(report, finished(traces))));
   if (csv) IEZ_CHECK(csv->finish());
   if (html) IEZ_CHECK(html->finish());
   if (options.csv == kStandardStream || options.html == kStandardStream) return {};

@@ -1,6 +1,8 @@
 #include "sim_view.hpp"
 
+#include <array>
 #include <chrono>
+#include <cmath>
 
 #include <gtest/gtest.h>
 
@@ -94,9 +96,8 @@ TEST(SimView, JsonHasAllRuns) {
 
 TEST(SimPage, IsWholeAndEscaped) {
   const SimReport report = sweep_report();
-  std::vector<RunTrace> traces;
-  traces.push_back(trace_of("<i>", report.runs[0].result.samples));
-  const std::string page = report_page(report, traces);
+  const std::vector<SeedTraces> traces{SeedTraces("<i>")};
+  const std::string page = report_page(report, finished(traces));
   EXPECT_TRUE(page.starts_with("<!DOCTYPE html>"));
   EXPECT_TRUE(page.ends_with("</html>\n"));
   EXPECT_EQ(page.find("a <b>"), std::string::npos);
@@ -107,6 +108,62 @@ TEST(SimPage, IsWholeAndEscaped) {
   EXPECT_EQ(count(page, "<svg"), 8U) << "two against the key, six over time";
   EXPECT_EQ(count(page, "<svg"), count(page, "</svg>"));
   EXPECT_EQ(count(page, "<table"), count(page, "</table>"));
+}
+
+std::vector<sim::Sample> samples_of(std::initializer_list<std::pair<int, std::uint64_t>> depths) {
+  std::vector<sim::Sample> samples;
+  for (const auto& [at, depth] : depths) samples.push_back({.at = seconds(at), .depth = depth});
+  return samples;
+}
+
+TEST(SimPage, ABandIsFromTheLowestSeedToTheHighest) {
+  SeedTraces traces("t");
+  traces.add(samples_of({{1, 5}, {2, 6}, {3, 7}}));
+  EXPECT_TRUE(traces.trace().bands[0].empty()) << "of one seed nothing spreads";
+  traces.add(samples_of({{1, 9}, {2, 6}, {4, 1}}));  // it ended between two samples
+  traces.add(samples_of({{1, 4}, {2, 8}, {3, 6}, {5, 2}}));
+  const RunTrace trace = traces.trace();
+  EXPECT_EQ(trace.seeds, 3U);
+  ASSERT_EQ(trace.series[0].size(), 3U);
+  EXPECT_EQ(trace.series[0][2].y, 7) << "the first seed's";
+  ASSERT_EQ(trace.bands[0].size(), 3U) << "the ends of single runs are none";
+  constexpr std::array<ChartRange, 3> kExpected{{{1, 4, 9}, {2, 6, 8}, {3, 6, 7}}};
+  for (std::size_t i = 0; i < kExpected.size(); ++i) {
+    EXPECT_EQ(trace.bands[0][i].x, kExpected[i].x);
+    EXPECT_EQ(trace.bands[0][i].low, kExpected[i].low);
+    EXPECT_EQ(trace.bands[0][i].high, kExpected[i].high);
+  }
+  EXPECT_TRUE(std::isnan(trace.bands[1][0].low)) << "nobody finished a request, nobody has a latency";
+}
+
+TEST(SimPage, SeedsAreDrawnAsBandsAndAxesTellTheirUnits) {
+  SimReport report = sweep_report();
+  for (SimRun& run : report.runs) run.result.latency.mean = 200e-6;
+  SeedTraces traces("t");
+  traces.add(samples_of({{1, 5}, {2, 6}}));
+  traces.add(samples_of({{1, 9}, {2, 7}}));
+  const std::string page = report_page(report, finished(std::vector<SeedTraces>{traces}));
+  EXPECT_GE(count(page, "class=\"band f0\""), 2U) << "the band, and in the legend";
+  EXPECT_NE(page.find("2 seeds, lowest to highest</text>"), std::string::npos);
+  EXPECT_NE(page.find("where the true mean is, 95 %</text>"), std::string::npos);
+  EXPECT_NE(page.find("Bandwidth (MB/s)</text>"), std::string::npos);
+  EXPECT_NE(page.find("Latency at the server (µs)</text>"), std::string::npos);
+  EXPECT_NE(page.find("3.50 MB/s ± 6.35 MB/s"), std::string::npos);
+  EXPECT_NE(page.find("200 µs"), std::string::npos);
+  EXPECT_EQ(page.find("+-"), std::string::npos);
+}
+
+TEST(SimCompare, APageShowsHowFarTheSpreadsAreApart) {
+  SimReport a{.seeds = 2};
+  SimReport b{.seeds = 2};
+  for (int seed = 1; seed <= 2; ++seed) {
+    a.runs.push_back(run_of(2e6 + seed * 1e5, {}, 1));
+    b.runs.push_back(run_of(3e6 + seed * 1e5, {}, 1));
+  }
+  const std::string page = compare_page(a, b, compare_runs(a, b), {});
+  EXPECT_EQ(count(page, "class=\"whisker\""), 2U) << "the bandwidths; times are equal";
+  EXPECT_NE(page.find("bandwidth, B: : 1.47</title>"), std::string::npos) << "3.15 of 2.15";
+  EXPECT_NE(page.find("2.15 MB/s ± 635 kB/s"), std::string::npos);
 }
 
 TEST(SimCompare, ChangesAndJobs) {

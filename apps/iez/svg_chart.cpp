@@ -15,8 +15,18 @@ namespace iez::cli {
 namespace {
 
 // Told apart with every kind of colour blindness; the first is for what is compared with.
-constexpr std::array<std::string_view, 8> kColours{"#7f7f7f", "#0072b2", "#d55e00", "#e69f00",
-                                                   "#56b4e9", "#009e73", "#cc79a7", "#f0e442"};
+struct Colour {
+  std::string_view fill;
+  int series;  // of the page's
+};
+constexpr std::array<Colour, 8> kColours{{{"#7f7f7f", 6},
+                                          {"#0072b2", 0},
+                                          {"#d55e00", 1},
+                                          {"#e69f00", 4},
+                                          {"#56b4e9", 5},
+                                          {"#009e73", 2},
+                                          {"#cc79a7", 3},
+                                          {"#8c564b", 7}}};
 constexpr double kWidth = 960;
 constexpr double kHeight = 460;
 constexpr double kLeft = 70;
@@ -56,8 +66,9 @@ std::string text_at(double x, double y, std::string_view attributes, std::string
 class Drawing {
  public:
   // One series by itself is coloured as the second, the one a reader looks for.
-  explicit Drawing(const SvgChart& chart)
+  Drawing(const SvgChart& chart, SvgUse use)
       : chart_(chart),
+        use_(use),
         step_(tick_step(largest_of(chart))),
         top_value_(std::ceil(largest_of(chart) * 1.02 / step_) * step_),
         first_colour_(chart.series.size() == 1 ? 1 : 0) {
@@ -66,13 +77,14 @@ class Drawing {
 
   std::string draw() {
     out_ = fmt::format(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" role=\"img\" "
+        "<svg class=\"chart large\"{3} viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" "
+        "role=\"img\" "
         "font-family=\"Helvetica, Arial, 'DejaVu Sans', sans-serif\" font-size=\"12\" fill=\"#222222\">\n"
         "<title>{2}</title>\n"
-        "<rect width=\"{0}\" height=\"{1}\" fill=\"#ffffff\"/>\n",
-        kWidth, kHeight, markup_escaped(chart_.title));
-    out_ += text_at(kLeft, 30, "font-size=\"18\" font-weight=\"bold\"", chart_.title);
-    out_ += text_at(kLeft, 50, "fill=\"#555555\"", chart_.subtitle);
+        "<rect class=\"paper\" width=\"{0}\" height=\"{1}\" fill=\"#ffffff\"/>\n",
+        kWidth, kHeight, markup_escaped(chart_.title), use_ == SvgUse::file ? " xmlns=\"http://www.w3.org/2000/svg\"" : "");
+    out_ += text_at(kLeft, 30, "class=\"title\" font-size=\"18\" font-weight=\"bold\"", chart_.title);
+    out_ += text_at(kLeft, 50, "class=\"soft\" fill=\"#555555\"", chart_.subtitle);
     if (chart_.series.size() > 1) legend();
     axis();
     bars();
@@ -83,12 +95,13 @@ class Drawing {
  private:
   double y_of(double value) const { return kHeight - kBottom - value / top_value_ * (kHeight - kTop - kBottom); }
 
-  std::string_view colour(std::size_t series) const { return kColours[(series + first_colour_) % kColours.size()]; }
+  const Colour& colour(std::size_t series) const { return kColours[(series + first_colour_) % kColours.size()]; }
 
   void legend() {
     double x = kLeft;
     for (std::size_t i = 0; i < chart_.series.size(); ++i) {
-      out_ += fmt::format("<rect x=\"{:.1f}\" y=\"66\" width=\"12\" height=\"12\" fill=\"{}\"/>\n", x, colour(i));
+      out_ += fmt::format("<rect class=\"f{}\" x=\"{:.1f}\" y=\"66\" width=\"12\" height=\"12\" fill=\"{}\"/>\n",
+                          colour(i).series, x, colour(i).fill);
       out_ += text_at(x + kLegendMark, 76, "", chart_.series[i].name);
       x += kLegendMark + kCharacter * static_cast<double>(chart_.series[i].name.size()) + kLegendGap;
     }
@@ -99,8 +112,8 @@ class Drawing {
     const auto ticks = static_cast<int>(std::lround(top_value_ / step_));
     for (int tick = 0; tick <= ticks; ++tick) {
       const double y = y_of(tick * step_);
-      out_ += fmt::format("<line x1=\"{}\" y1=\"{:.1f}\" x2=\"{}\" y2=\"{:.1f}\" stroke=\"{}\"/>\n", kLeft, y, kWidth - kRight, y,
-                          tick == 0 ? "#222222" : "#dddddd");
+      out_ += fmt::format("<line class=\"{}\" x1=\"{}\" y1=\"{:.1f}\" x2=\"{}\" y2=\"{:.1f}\" stroke=\"{}\"/>\n",
+                          tick == 0 ? "axis" : "grid", kLeft, y, kWidth - kRight, y, tick == 0 ? "#222222" : "#dddddd");
       out_ += text_at(kLeft - 8, y + 4, "text-anchor=\"end\"", fmt::format("{:.{}f}", tick * step_, decimals));
     }
     const double middle = (kTop + kHeight - kBottom) / 2;
@@ -132,21 +145,23 @@ class Drawing {
     const std::string number = fmt::format("{:.{}f}", bar.value, chart_.decimals);
     const double shown = width > 4 ? width - 2 : width;
     const double middle = x + shown / 2;
-    out_ += fmt::format("<rect x=\"{:.2f}\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"{:.1f}\" fill=\"{}\">", x, y_of(bar.value),
-                        shown, y_of(0) - y_of(bar.value), colour(series));
+    out_ += fmt::format("<rect class=\"f{}\" x=\"{:.2f}\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"{:.1f}\" fill=\"{}\">",
+                        colour(series).series, x, y_of(bar.value), shown, y_of(0) - y_of(bar.value), colour(series).fill);
     out_ += fmt::format("<title>{}{}{}: {}</title></rect>\n", markup_escaped(category), name.empty() ? "" : ", ",
                         markup_escaped(name), number);
     double label = y_of(bar.value) - 4;
     if (bar.high > bar.low) {
       out_ += fmt::format(
-          "<path d=\"M{0:.1f} {1:.1f}V{2:.1f}M{3:.1f} {1:.1f}h6M{3:.1f} {2:.1f}h6\" stroke=\"#222222\" fill=\"none\"/>\n", middle,
-          y_of(bar.low), y_of(bar.high), middle - 3);
+          "<path class=\"whisker\" d=\"M{0:.1f} {1:.1f}V{2:.1f}M{3:.1f} {1:.1f}h6M{3:.1f} {2:.1f}h6\" stroke=\"#222222\" "
+          "fill=\"none\"/>\n",
+          middle, y_of(bar.low), y_of(bar.high), middle - 3);
       label = std::min(label, y_of(bar.high) - 4);
     }
-    if (width >= kNarrow) out_ += text_at(middle, label, "text-anchor=\"middle\" font-size=\"10\"", number);
+    if (width >= kNarrow) out_ += text_at(middle, label, "class=\"small\" text-anchor=\"middle\" font-size=\"10\"", number);
   }
 
   const SvgChart& chart_;
+  SvgUse use_;
   double step_;
   double top_value_;
   std::size_t first_colour_;
@@ -155,6 +170,6 @@ class Drawing {
 
 }  // namespace
 
-std::string to_svg(const SvgChart& chart) { return Drawing(chart).draw(); }
+std::string to_svg(const SvgChart& chart, SvgUse use) { return Drawing(chart, use).draw(); }
 
 }  // namespace iez::cli

@@ -1,5 +1,6 @@
-// Grouped bar charts as SVG: a picture for a page, with nothing to load and no script. Pure.
+// Grouped bar charts as SVG, with nothing to load and no script. Pure.
 //
+// A file has colours for white paper. In a page the classes of page.hpp colour it as the page is.
 // Deterministic: the same chart gives the same text. Text from outside is escaped.
 #pragma once
 
@@ -29,7 +30,10 @@ struct SvgChart {
   int decimals = 2;  // of the numbers on bars
 };
 
+// A file of its own says what it is; within a page that is known.
+enum class SvgUse { file, page };
+
 // REQUIRES: every series has as many bars as there are categories.
-std::string to_svg(const SvgChart& chart);
+std::string to_svg(const SvgChart& chart, SvgUse use = SvgUse::file);
 
 }  // namespace iez::cli

@@ -32,6 +32,11 @@ TEST(Svg, TextFromOutsideIsEscaped) {
   EXPECT_EQ(svg.find('\x1b'), std::string::npos);
 }
 
+TEST(Svg, OnlyAFileSaysWhatItIs) {
+  EXPECT_EQ(count(to_svg({.title = "t"}), "http://www.w3.org/2000/svg"), 1U);
+  EXPECT_EQ(count(to_svg({.title = "t"}, SvgUse::page), "http"), 0U);
+}
+
 TEST(Svg, WhiskersOnlyForRanges) {
   const SvgSeries drawn{"drawn",
                         {SvgBar{.value = 2, .low = 1, .high = 3}, SvgBar{.value = 2, .low = 2, .high = 2}, std::nullopt}};

@@ -290,6 +290,7 @@ Result<void> show_one(const std::string& path, const TraceShowOptions& options, 
   input::ParseReport report;
   const TraceInputOptions input{.form = options.form, .merge = merge_options({}, "", false, progress)};
   IEZ_TRY(LoadedTrace loaded, load_trace(path, input, report));
+  progress.wipe();
   Totals totals;
   for (const trace::TracedFile& file : loaded.files) totals.add(file);
   sort_files(loaded.files, options.sort);
@@ -357,6 +358,7 @@ Result<void> to_csv(const TraceExportOptions& options, Context& context) {
           }));
   IEZ_CHECK(writer.finish());
   IEZ_CHECK(output.finish());
+  progress.wipe();
   report_problems(report, context);
   tell(loaded, totals, context);
   return {};
@@ -374,6 +376,7 @@ Result<void> run_trace_merge(const TraceMergeOptions& options, Context& context)
   IEZ_TRY(const auto summary,
           trace::merge_to_file(options.inputs, options.output,
                                merge_options(options.memory, options.temporary, options.drop_unused, progress)));
+  progress.wipe();
   report_problems(summary.report, context);
   if (options.json) {
     ordered_json json{{"output", options.output},     {"segments", summary.segments}, {"bad_segments", summary.bad_segments},
@@ -401,6 +404,7 @@ Result<void> run_trace_import(const TraceExportOptions& options, Context& contex
                                 .merge = merge_options(options.memory, options.temporary, options.drop_unused, progress)};
   IEZ_TRY(const LoadedTrace loaded, load_trace(options.input, input, report));
   IEZ_CHECK(write_run(options.output, loaded));
+  progress.wipe();
   report_problems(report, context);
   Totals totals;
   for (const trace::TracedFile& file : loaded.files) totals.add(file);

@@ -233,7 +233,8 @@ TEST_F(AnalysisTest, ServersThatTellNoJobsApart) {
   EXPECT_EQ(hours.number(0, "write_bytes"), 70);
   EXPECT_EQ(hours.number(1, "write_bytes"), 30);
   EXPECT_DOUBLE_EQ(hours.number(0, "share_of_bytes"), 0.7);
-  EXPECT_THAT(report.sections[8].finding, testing::HasSubstr("the servers move the most at 00 h and 02 h (70"));
+  EXPECT_THAT(finding_text(report.sections[8].findings),
+              testing::HasSubstr("servers in the hours from 00:00 and from 02:00 move the most (70"));
   const ResultTable& mdts = report.sections[4].answer["mdts"];
   ASSERT_EQ(mdts.rows.size(), 1U);
   EXPECT_EQ(mdts.integer(0, "opens"), 7);

@@ -312,7 +312,78 @@ TEST_F(AnalysisTest, AUserIsToldWhatTheNumbersSayAndNothingElse) {
   }
   EXPECT_THAT(said, testing::ElementsAre("small: files never closed", "small: small writes", "storm: metadata storm"));
   EXPECT_EQ(report.sections.size(), 10U);
-  for (const Section& section : report.sections) EXPECT_FALSE(section.finding.empty()) << section.name;
+  for (const Section& section : report.sections) {
+    EXPECT_FALSE(section.findings.empty()) << section.name;
+    for (const Finding& finding : section.findings) EXPECT_FALSE(finding.text.empty()) << section.name;
+  }
+}
+
+TEST_F(AnalysisTest, AdviceIsGroupedByUserAndSummedByWhatToDo) {
+  const auto writer = [&](const char* id, const char* user, std::uint64_t bytes, std::uint64_t calls) {
+    JobRow job = job_row(id, kStart, bytes);
+    job.data.write_calls = calls;
+    job.user = user;
+    jobs_.push_back(job);
+  };
+  writer("1", "small", 10'000'000'000, 10'000'000);
+  writer("2", "small", 10'000'000'000, 10'000'000);
+  writer("3", "smaller", 5'000'000'000, 20'000'000);
+  writer("4", "good", 90'000'000'000, 1000);
+  jobs_[1].metadata = {.open = 5000, .close = 1000};
+  keep();
+  JobReader reader = must(JobReader::open({.path = store()}));
+  const AdviceGroups groups = grouped(must(make_report(reader, {.path = store()}, {.busy_hour = 100}, [](std::string_view) {})));
+  ASSERT_EQ(groups.users.size(), 2U);
+  EXPECT_EQ(groups.users[0].who, "small");
+  EXPECT_EQ(groups.users[0].jobs, 2);
+  EXPECT_EQ(groups.users[0].bytes, 2e10);
+  IEZ_EXPECT_CLOSE(groups.users[0].share, 20.0 / 115);
+  ASSERT_EQ(groups.users[0].advice.size(), 2U);
+  EXPECT_EQ(groups.users[0].advice[0].action, "Gather writes to 1 MiB or more");
+  EXPECT_EQ(groups.users[0].advice[0].reason, "20.0 million write calls of 1.00 KB each would be 19,074 of 1 MiB, 99.9 % fewer");
+  EXPECT_EQ(groups.users[0].advice[1].reason, "4,000 of 5,000 opened files (80.0 %) were never closed");
+  EXPECT_EQ(groups.users[1].who, "smaller");
+  // 40 million calls of 25 GB by two users with three jobs; what one of them has alone is the last.
+  ASSERT_EQ(groups.topics.size(), 2U);
+  EXPECT_EQ(groups.topics[0].users, 2);
+  EXPECT_EQ(groups.topics[0].jobs, 3);
+  EXPECT_EQ(groups.topics[0].reason, "40.0 million write calls of 625 B each would be 23,842 of 1 MiB, 99.9 % fewer");
+  EXPECT_EQ(groups.topics[1].users, 1);
+  std::set<std::string> topics;
+  for (const Advice& advice : groups.administrators) {
+    EXPECT_EQ(advice.audience, Audience::administrator);
+    topics.insert(advice.topic);
+    EXPECT_THAT(advice.reason, testing::Not(testing::HasSubstr("On "))) << "the cluster is not named in it";
+  }
+  EXPECT_THAT(topics, testing::Contains("one user makes the load"));
+}
+
+TEST(Advice, WhatItWouldSaveIsNeverMoreThanThereIs) {
+  EXPECT_EQ(reason_of("small writes", 10, 100), "10 write calls of 10 B each would be 1 of 1 MiB, 90.0 % fewer");
+  EXPECT_EQ(reason_of("small writes", 1, 4e9), "1 write calls of 4.00 GB each would be 1 of 1 MiB, 0.0 % fewer");
+  EXPECT_EQ(reason_of("metadata storm", 2e6, 1e7), "2.00 million metadata calls for 10.0 MB, 200,000 for each MB");
+  EXPECT_EQ(reason_of("metadata storm", 2e6, 0), "2.00 million metadata calls that move nothing");
+  EXPECT_EQ(reason_of("busy hours", 6e9, 8e9), "6.00 GB of 8.00 GB (75.0 %) are moved by jobs that start then");
+}
+
+TEST(Findings, NameTheirClusterOnlyWhereTheyAreAlone) {
+  EXPECT_EQ(sentence("jobs run"), "Jobs run.");
+  EXPECT_EQ(sentence("92 % of jobs"), "92 % of jobs.");
+  EXPECT_EQ(
+      finding_text({{.cluster = "a", .text = "jobs run"}, {.cluster = "b", .text = "they do"}, {.cluster = {}, .text = "no"}}),
+      "On a, jobs run. On b, they do. No.");
+}
+
+TEST(Words, OfNumbers) {
+  EXPECT_EQ(large_count_text(999999), "999,999");
+  EXPECT_EQ(large_count_text(1234567), "1.23 million");
+  EXPECT_EQ(large_count_text(85764793527), "85.8 billion");
+  EXPECT_EQ(large_count_text(5e12), "5,000 billion");
+  EXPECT_EQ(percent_text(0), "0.0 %");
+  EXPECT_EQ(percent_text(0.00001), "below 0.01 %");
+  EXPECT_EQ(percent_text(0.0005), "0.05 %");
+  EXPECT_EQ(hours_text(1.0 / 3600), "1 s");
+  EXPECT_EQ(hour_of_day_text(5), "05:00");
 }
 
 // The store keeps counters up to 2^63-1: sums of them are beyond whole numbers of 64 bits.

@@ -13,11 +13,19 @@ namespace iez::jobs {
 
 namespace {
 
-constexpr std::string_view kNoJobs = "No job of this range: nothing can be said.";
-constexpr std::string_view kNoSeries = "No time series of this range: nothing can be said. Agents on the servers collect them.";
+using Findings = std::vector<Finding>;
 
-std::string joined(const std::vector<std::string>& parts, std::string_view end) {
-  return fmt::format("{}{}", fmt::join(parts, ". "), end);
+constexpr std::string_view kNoJobs = "no job of this range: nothing can be said";
+constexpr std::string_view kNoSeries = "no time series of this range: nothing can be said. Agents on the servers collect them";
+
+// What was found, or else why there is nothing.
+Findings or_else(Findings found, std::string_view why) {
+  if (found.empty()) found.push_back({.cluster = {}, .text = std::string(why)});
+  return found;
+}
+
+void add(Findings& found, const std::string& cluster, std::string text) {
+  found.push_back({.cluster = cluster, .text = std::move(text)});
 }
 
 // The row whose columns have these texts; rows.size(): none.
@@ -35,27 +43,26 @@ std::vector<std::string> clusters_of(const ResultTable& table) {
   return {names.begin(), names.end()};
 }
 
-std::string on(const std::string& cluster) { return cluster.empty() ? "Here" : fmt::format("On {}", cluster); }
-
-std::string duration_finding(const Answer& answer, const AnalysisOptions& options) {
+Findings duration_findings(const Answer& answer, const AnalysisOptions& options) {
   const ResultTable& table = answer["statistics"];
-  std::vector<std::string> parts;
+  Findings found;
   for (const std::string& cluster : clusters_of(table)) {
     const std::size_t time = find_row(table, {{"cluster", cluster}, {"metric", "duration_h"}});
     const std::size_t nodes = find_row(table, {{"cluster", cluster}, {"metric", "nodes"}});
-    parts.push_back(fmt::format(
-        "{}, {} of {} jobs run less than {:g} h (mean {}, median {}) and {} use fewer than {:g} nodes (mean {:.1f}, median {:g})",
-        on(cluster), percent_text(table.number(time, "below")), count_text(table.number(time, "jobs")), options.short_hours,
-        hours_text(table.number(time, "mean")), hours_text(table.number(time, "median")),
-        percent_text(table.number(nodes, "below")), options.few_nodes, table.number(nodes, "mean"),
-        table.number(nodes, "median")));
+    add(found, cluster,
+        fmt::format(
+            "{} of {} jobs run less than {:g} h (mean {}, median {}) and {} use fewer than {:g} nodes (mean {:.1f}, median {:g})",
+            percent_text(table.number(time, "below")), count_text(table.number(time, "jobs")), options.short_hours,
+            hours_text(table.number(time, "mean")), hours_text(table.number(time, "median")),
+            percent_text(table.number(nodes, "below")), options.few_nodes, table.number(nodes, "mean"),
+            table.number(nodes, "median")));
   }
-  return parts.empty() ? std::string(kNoJobs) : joined(parts, ".");
+  return or_else(std::move(found), kNoJobs);
 }
 
-std::string share_finding(const Answer& answer) {
+Findings share_findings(const Answer& answer) {
   const ResultTable& table = answer["histogram"];
-  std::vector<std::string> parts;
+  Findings found;
   for (const std::string& cluster : clusters_of(table)) {
     double users = 0;
     double readers = 0;
@@ -72,36 +79,37 @@ std::string share_finding(const Answer& answer) {
       read += table.number(row, "read_bytes");
       written += table.number(row, "write_bytes");
     }
-    parts.push_back(fmt::format(
-        "{}, {} of {} users mostly read (below 40 % writing) and {} mostly write (60 % and more); of all bytes {} are written",
-        on(cluster), count_text(readers), count_text(users), count_text(writers), percent_text(written / (read + written))));
+    add(found, cluster,
+        fmt::format(
+            "{} of {} users mostly read (below 40 % writing) and {} mostly write (60 % and more); of all bytes {} are written",
+            count_text(readers), count_text(users), count_text(writers), percent_text(written / (read + written))));
   }
-  return parts.empty() ? "No job of this range read or wrote." : joined(parts, ".");
+  return or_else(std::move(found), "no job of this range read or wrote");
 }
 
-std::string efficiency_finding(const Answer& answer) {
+Findings efficiency_findings(const Answer& answer) {
   const ResultTable& table = answer["classes"];
-  std::vector<std::string> parts;
+  Findings found;
   for (const std::string& cluster : clusters_of(table)) {
     const std::size_t jobs = find_row(table, {{"cluster", cluster}, {"what", "jobs"}});
     const std::size_t users = find_row(table, {{"cluster", cluster}, {"what", "users"}});
     const double heavy = table.number(jobs, "heavy");
     if (heavy <= 0) continue;
-    parts.push_back(
-        fmt::format("{}, {} of {} jobs that write more than the mean ({}) do so in calls below the mean ({}): {} inefficient, {} "
+    add(found, cluster,
+        fmt::format("{} of {} jobs that write more than the mean ({}) do so in calls below the mean ({}): {} inefficient, {} "
                     "efficient; of {} "
                     "heavy users {} are inefficient",
-                    on(cluster), percent_text(table.number(jobs, "inefficient") / heavy), count_text(heavy),
+                    percent_text(table.number(jobs, "inefficient") / heavy), count_text(heavy),
                     bytes_text(table.number(jobs, "mean_bytes")), bytes_text(table.number(jobs, "mean_call")),
                     count_text(table.number(jobs, "inefficient")), count_text(table.number(jobs, "efficient")),
                     count_text(table.number(users, "heavy")), count_text(table.number(users, "inefficient"))));
   }
-  return parts.empty() ? "No job of this range wrote more than the mean." : joined(parts, ".");
+  return or_else(std::move(found), "no job of this range wrote more than the mean");
 }
 
-std::string metadata_finding(const Answer& answer) {
+Findings metadata_findings(const Answer& answer) {
   const ResultTable& table = answer["correlations"];
-  std::vector<std::string> parts;
+  Findings found;
   for (const std::string& cluster : clusters_of(table)) {
     std::size_t best = table.rows.size();
     for (std::size_t row = 0; row < table.rows.size(); ++row) {
@@ -110,17 +118,18 @@ std::string metadata_finding(const Answer& answer) {
     }
     if (best == table.rows.size()) continue;
     const std::size_t all = find_row(table, {{"cluster", cluster}, {"operation", "all"}});
-    parts.push_back(
-        fmt::format("{}, bytes written go best with {} (R = {:.2f}); with all metadata operations together R = {:.2f}",
-                    on(cluster), table.text(best, "operation"), table.number(best, "r"), table.number(all, "r")));
+    add(found, cluster,
+        fmt::format(
+            "of all metadata operations, {} goes best with the bytes that a job writes (correlation {:.2f}; all together {:.2f})",
+            table.text(best, "operation"), table.number(best, "r"), table.number(all, "r")));
   }
-  return parts.empty() ? "No job of this range wrote anything to correlate with." : joined(parts, ".");
+  return or_else(std::move(found), "no job of this range wrote anything to correlate with");
 }
 
-std::string servers_finding(const Answer& answer) {
+Findings servers_findings(const Answer& answer) {
   const ResultTable& mdts = answer["mdts"];
   const ResultTable& unclosed = answer["unclosed"];
-  std::vector<std::string> parts;
+  Findings found;
   for (const std::string& cluster : clusters_of(mdts)) {
     std::size_t busiest = mdts.rows.size();
     double count = 0;
@@ -129,18 +138,19 @@ std::string servers_finding(const Answer& answer) {
       ++count;
       if (busiest == mdts.rows.size() || mdts.number(row, "opens") > mdts.number(busiest, "opens")) busiest = row;
     }
-    const double share = mdts.number(busiest, "share_of_opens");
-    parts.push_back(fmt::format("{}, {} takes {} of all opens, {:.1f} times the mean of {:g} targets", on(cluster),
-                                mdts.text(busiest, "mdt"), percent_text(share), share * count, count));
+    add(found, cluster,
+        fmt::format("of {:g} metadata targets {} takes the most opens, {} of all", count, mdts.text(busiest, "mdt"),
+                    percent_text(mdts.number(busiest, "share_of_opens"))));
   }
   for (std::size_t row = 0; row < unclosed.rows.size(); ++row) {
     const double opens = unclosed.number(row, "opens");
     if (opens <= 0) continue;
-    parts.push_back(fmt::format("{}, {} of {} opened files were never closed, by {} users", on(unclosed.text(row, "cluster")),
-                                percent_text(unclosed.number(row, "unclosed") / opens), count_text(opens),
-                                count_text(unclosed.number(row, "users"))));
+    add(found, unclosed.text(row, "cluster"),
+        fmt::format("{} of {} opened files were never closed, by {} users",
+                    percent_text(unclosed.number(row, "unclosed") / opens), count_text(opens),
+                    count_text(unclosed.number(row, "users"))));
   }
-  return parts.empty() ? "No opens were counted in this range." : joined(parts, ".");
+  return or_else(std::move(found), "no opens were counted in this range");
 }
 
 double median_of(std::vector<double> values) {
@@ -150,9 +160,9 @@ double median_of(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
-std::string days_finding(const Answer& answer) {
+Findings days_findings(const Answer& answer) {
   const ResultTable& table = answer["days"];
-  std::vector<std::string> parts;
+  Findings found;
   for (const std::string& cluster : clusters_of(table)) {
     std::vector<double> bytes;
     std::vector<double> longest;
@@ -166,44 +176,45 @@ std::string days_finding(const Answer& answer) {
       if (busiest == table.rows.size() || table.number(row, "bytes") > table.number(busiest, "bytes")) busiest = row;
     }
     const double usual = median_of(bytes);
-    parts.push_back(
-        fmt::format("{}, the busiest day ({}) moved {}, {:.1f} times the median day; on a median day the heaviest user makes {} "
+    add(found, cluster,
+        fmt::format("the busiest day ({}) moved {}, {:.1f} times the median day; on a median day the heaviest user makes {} "
                     "of the bytes, the "
                     "longest job {}",
-                    on(cluster), table.text(busiest, "day"), bytes_text(table.number(busiest, "bytes")),
+                    table.text(busiest, "day"), bytes_text(table.number(busiest, "bytes")),
                     usual > 0 ? table.number(busiest, "bytes") / usual : 0, percent_text(median_of(heaviest)),
                     percent_text(median_of(longest))));
   }
-  return parts.empty() ? std::string(kNoJobs) : joined(parts, ".");
+  return or_else(std::move(found), kNoJobs);
 }
 
-std::string io_share_finding(const Answer& answer) {
+Findings io_share_findings(const Answer& answer) {
   const ResultTable& table = answer["statistics"];
-  std::vector<std::string> parts;
+  Findings found;
   for (const std::string& cluster : clusters_of(table)) {
     const std::size_t all = find_row(table, {{"cluster", cluster}, {"jobs_that", "all"}});
     const std::size_t writers = find_row(table, {{"cluster", cluster}, {"jobs_that", "write"}});
     if (all == table.rows.size()) continue;
-    std::string part = fmt::format("{}, {} jobs that read or write do so in {} of their minutes on average", on(cluster),
+    std::string part = fmt::format("{} jobs that read or write do so in {} of their minutes on average",
                                    count_text(table.number(all, "jobs")), percent_text(table.number(all, "mean_share")));
     if (writers != table.rows.size()) {
       part += fmt::format(", the {} that write in {}", count_text(table.number(writers, "jobs")),
                           percent_text(table.number(writers, "mean_share")));
     }
-    parts.push_back(std::move(part));
+    add(found, cluster, std::move(part));
   }
-  return parts.empty() ? std::string(kNoSeries) : joined(parts, ".");
+  return or_else(std::move(found), kNoSeries);
 }
 
-std::string bursts_finding(const Answer& answer) {
+Findings bursts_findings(const Answer& answer) {
   const ResultTable& largest = answer["largest"];
   const ResultTable& sizes = answer["size_classes"];
-  std::vector<std::string> parts;
+  Findings found;
   for (std::size_t row = 0; row < largest.rows.size(); ++row) {
     const double jobs = largest.number(row, "jobs");
-    parts.push_back(fmt::format("{}, {} of {} jobs never write a burst of 5 % of their memory, and {} write one above half of it",
-                                on(largest.text(row, "cluster")), percent_text(largest.number(row, "below_5_percent") / jobs),
-                                count_text(jobs), count_text(largest.number(row, "above_50_percent"))));
+    add(found, largest.text(row, "cluster"),
+        fmt::format("{} of {} jobs never write a burst of 5 % of their memory, and {} write one above half of it",
+                    percent_text(largest.number(row, "below_5_percent") / jobs), count_text(jobs),
+                    count_text(largest.number(row, "above_50_percent"))));
   }
   for (const std::string& cluster : clusters_of(sizes)) {
     std::size_t most = sizes.rows.size();
@@ -211,10 +222,11 @@ std::string bursts_finding(const Answer& answer) {
       if (sizes.text(row, "cluster") != cluster) continue;
       if (most == sizes.rows.size() || sizes.number(row, "jobs_mostly") > sizes.number(most, "jobs_mostly")) most = row;
     }
-    parts.push_back(fmt::format("{}, {} jobs spend over half of their I/O time in bursts of {}", on(cluster),
-                                count_text(sizes.number(most, "jobs_mostly")), sizes.text(most, "size")));
+    add(found, cluster,
+        fmt::format("{} jobs spend over half of their I/O time in bursts of {}", count_text(sizes.number(most, "jobs_mostly")),
+                    sizes.text(most, "size")));
   }
-  return parts.empty() ? std::string(kNoSeries) : joined(parts, ".");
+  return or_else(std::move(found), kNoSeries);
 }
 
 // Means of runs inside and outside of two hours.
@@ -242,46 +254,65 @@ std::pair<std::size_t, std::size_t> busiest_hours(const ResultTable& table, cons
   return {rows.front(), rows.size() > 1 ? rows[1] : rows.front()};
 }
 
-// Of clusters whose servers told no jobs apart.
-std::string server_hours_finding(const ResultTable& table) {
-  std::vector<std::string> parts;
-  for (const std::string& cluster : clusters_of(table)) {
-    const auto [first, second] = busiest_hours(table, cluster);
-    parts.push_back(fmt::format("{}, the servers move the most at {:02} h and {:02} h ({} and {} of all bytes)", on(cluster),
-                                table.integer(first, "hour"), table.integer(second, "hour"),
-                                percent_text(table.number(first, "share_of_bytes")),
-                                percent_text(table.number(second, "share_of_bytes"))));
-  }
-  return parts.empty() ? std::string(kNoJobs) : joined(parts, ".");
+// "in the hours from 05:00 and from 11:00 move the most (29.4 % and 28.6 % of all bytes)", or the one hour that there is.
+std::string busiest_text(const ResultTable& table, std::size_t first, std::size_t second) {
+  const auto hour = [&](std::size_t row) { return hour_of_day_text(table.integer(row, "hour")); };
+  const auto share = [&](std::size_t row) { return percent_text(table.number(row, "share_of_bytes")); };
+  return first == second ? fmt::format("in the hour from {} move the most ({} of all bytes)", hour(first), share(first))
+                         : fmt::format("in the hours from {} and from {} move the most ({} and {} of all bytes)", hour(first),
+                                       hour(second), share(first), share(second));
 }
 
-std::string contention_finding(const Answer& answer) {
-  const ResultTable& table = answer["hours"];
-  if (table.rows.empty()) return server_hours_finding(answer["server_hours"]);
-  std::vector<std::string> parts;
+// Of clusters whose servers told no jobs apart.
+Findings server_hours_findings(const ResultTable& table) {
+  Findings found;
   for (const std::string& cluster : clusters_of(table)) {
     const auto [first, second] = busiest_hours(table, cluster);
-    parts.push_back(fmt::format("{}, jobs that start at {:02} h and {:02} h move the most ({} and {} of all bytes){}",
-                                on(cluster), table.integer(first, "hour"), table.integer(second, "hour"),
-                                percent_text(table.number(first, "share_of_bytes")),
-                                percent_text(table.number(second, "share_of_bytes")), slow_hours(table, cluster, first, second)));
+    add(found, cluster, fmt::format("servers {}", busiest_text(table, first, second)));
   }
-  return joined(parts, ".");
+  return or_else(std::move(found), kNoJobs);
+}
+
+Findings contention_findings(const Answer& answer) {
+  const ResultTable& table = answer["hours"];
+  if (table.rows.empty()) return server_hours_findings(answer["server_hours"]);
+  Findings found;
+  for (const std::string& cluster : clusters_of(table)) {
+    const auto [first, second] = busiest_hours(table, cluster);
+    add(found, cluster,
+        fmt::format("jobs that start {}{}", busiest_text(table, first, second), slow_hours(table, cluster, first, second)));
+  }
+  return found;
 }
 
 }  // namespace
 
-std::string finding_of(const Answer& answer, const AnalysisOptions& options) {
-  if (answer.sql.starts_with("01")) return duration_finding(answer, options);
-  if (answer.sql.starts_with("02")) return share_finding(answer);
-  if (answer.sql.starts_with("03")) return efficiency_finding(answer);
-  if (answer.sql.starts_with("04")) return metadata_finding(answer);
-  if (answer.sql.starts_with("05")) return servers_finding(answer);
-  if (answer.sql.starts_with("06")) return days_finding(answer);
-  if (answer.sql.starts_with("07")) return io_share_finding(answer);
-  if (answer.sql.starts_with("08")) return bursts_finding(answer);
-  if (answer.sql.starts_with("09")) return contention_finding(answer);
-  return "Nothing here needs advice.";
+std::vector<Finding> findings_of(const Answer& answer, const AnalysisOptions& options) {
+  if (answer.sql.starts_with("01")) return duration_findings(answer, options);
+  if (answer.sql.starts_with("02")) return share_findings(answer);
+  if (answer.sql.starts_with("03")) return efficiency_findings(answer);
+  if (answer.sql.starts_with("04")) return metadata_findings(answer);
+  if (answer.sql.starts_with("05")) return servers_findings(answer);
+  if (answer.sql.starts_with("06")) return days_findings(answer);
+  if (answer.sql.starts_with("07")) return io_share_findings(answer);
+  if (answer.sql.starts_with("08")) return bursts_findings(answer);
+  if (answer.sql.starts_with("09")) return contention_findings(answer);
+  return or_else({}, "nothing here needs advice");
+}
+
+std::string sentence(std::string_view text) {
+  std::string out = fmt::format("{}.", text);
+  if (out[0] >= 'a' && out[0] <= 'z') out[0] = static_cast<char>(out[0] - 'a' + 'A');
+  return out;
+}
+
+std::string finding_text(const std::vector<Finding>& findings) {
+  std::string out;
+  for (const Finding& finding : findings) {
+    if (!out.empty()) out += ' ';
+    out += finding.cluster.empty() ? sentence(finding.text) : fmt::format("On {}, {}.", finding.cluster, finding.text);
+  }
+  return out;
 }
 
 }  // namespace iez::jobs

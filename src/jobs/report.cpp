@@ -49,16 +49,16 @@ Result<Report> make_report(JobReader& reader, const JobReader::Options& asked, c
     progress(analysis.title);
     IEZ_TRY(Answer answer, ask(reader.duck(), analysis.sql));
     Section section{.name = std::string(analysis.name), .title = std::string(analysis.title)};
-    section.finding = finding_of(answer, options);
+    section.findings = findings_of(answer, options);
     section.answer = std::move(answer);
     report.sections.push_back(std::move(section));
   }
   report.advice = advice_of(report.sections[9].answer, report.sections[4].answer, options);
   if (!report.advice.empty()) {
     const auto users = std::ranges::count(report.advice, Audience::user, &Advice::audience);
-    report.sections[9].finding =
-        fmt::format("{} for users and {} for administrators, the first: {}", users,
-                    static_cast<std::ptrdiff_t>(report.advice.size()) - users, report.advice.front().text);
+    report.sections[9].findings = {{.cluster = {},
+                                    .text = fmt::format("{} for users and {} for administrators", users,
+                                                        static_cast<std::ptrdiff_t>(report.advice.size()) - users)}};
   }
   return report;
 }
@@ -84,8 +84,24 @@ std::string count_text(double count) {
   return text;
 }
 
+std::string large_count_text(double count) {
+  constexpr std::array<std::pair<double, std::string_view>, 2> kWords{{{1e9, "billion"}, {1e6, "million"}}};
+  for (const auto& [from, word] : kWords) {
+    if (count < from) continue;
+    const double value = count / from;
+    return value < 999.95 ? fmt::format("{:.{}f} {}", value,
+                                        value >= 99.95   ? 0
+                                        : value >= 9.995 ? 1
+                                                         : 2,
+                                        word)
+                          : fmt::format("{} {}", count_text(value), word);
+  }
+  return count_text(count);
+}
+
 std::string percent_text(double share) {
   const double percent = share * 100;
+  if (percent > 0 && percent < 0.005) return "below 0.01 %";
   return fmt::format("{:.{}f} %", percent, percent > 0 && percent < 0.1 ? 2 : 1);
 }
 
@@ -95,5 +111,7 @@ std::string hours_text(double hours) {
   if (seconds < 5970) return fmt::format("{:.0f} min", seconds / 60);
   return fmt::format("{:.1f} h", hours);
 }
+
+std::string hour_of_day_text(std::int64_t hour) { return fmt::format("{:02}:00", hour); }
 
 }  // namespace iez::jobs

@@ -151,7 +151,10 @@ Result<CollectSummary> collect(std::span<const std::string> files, const Collect
                                input::ParseReport& problems) {
   CollectSummary summary;
   Collector collector(options, sink, summary);
-  for (const std::string& file : files) IEZ_CHECK(collector.read(file, problems));
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (options.progress) options.progress(i);
+    IEZ_CHECK(collector.read(files[i], problems));
+  }
   IEZ_CHECK(collector.finish());
   return summary;
 }

@@ -7,7 +7,9 @@
 // Thread safety: none. Memory: all reports of the files, some 300 bytes each; rows are handed on as they are read.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -26,6 +28,7 @@ struct CollectOptions {
   bool rows = true;               // hand on what was spooled as rows
   bool again = false;             // marks are not looked at: everything is handed on, complete or not
   std::span<const JobRow> facts;  // what the scheduler knows of jobs: start, end, user, nodes, memory; wins over what nodes say
+  std::function<void(std::size_t files)> progress;  // if any: told how many files have been read, before the next one
 };
 
 struct CollectSummary {

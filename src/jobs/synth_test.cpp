@@ -111,7 +111,7 @@ TEST_P(PublishedTest, FiguresComeBack) {
     }
   }
   // The two busy hours.
-  EXPECT_THAT(found.sections[8].finding, testing::AllOf(testing::HasSubstr("05 h"), testing::HasSubstr("11 h")));
+  EXPECT_THAT(finding_text(found.sections[8].findings), testing::AllOf(testing::HasSubstr("05:00"), testing::HasSubstr("11:00")));
 }
 
 INSTANTIATE_TEST_SUITE_P(Machines, PublishedTest,

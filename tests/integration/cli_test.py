@@ -159,6 +159,12 @@ class Help(Case):
                 self.assertEqual(long, [])
                 if command and "\nSubcommands:\n" not in text or command in (("agent",), ("place",)):
                     self.assertRegex(text, rf"\nExample:\n  .*iez {' '.join(command)}\b")
+                    options, example = text.split("\nExample:\n")
+                    # What a subcommand takes of the options of the command above it is named by that one.
+                    options += run(command[0], "--help").stdout if "\nTakes " in example else ""
+                    own = next(part for part in re.split(r"[|;&\n]", example) if f"iez {' '.join(command)}" in part)
+                    for option in re.findall(r"\s(--[a-z-]+)", own.split(" -- ")[0]):
+                        self.assertRegex(options, rf"(?m)^\s.*{option}\b", "the example has an option that the command has not")
 
     def test_commands_are_in_groups(self):
         text = run("--help").stdout

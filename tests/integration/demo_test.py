@@ -12,6 +12,7 @@ import time
 import unittest
 
 from folder_case import FolderCase
+from page_probe import on_a_telephone
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 IEZ = os.environ.get("IEZ", str(ROOT / "build/dev/apps/iez/iez"))
@@ -101,10 +102,11 @@ class Demo(FolderCase):
         page = Page()
         page.feed((self.folder / "out/demo.html").read_text(encoding="utf-8"))
         self.assertEqual((page.open, page.problems), ([], []))
-        self.assertEqual(page.seen["svg"], 7)
+        self.assertEqual(page.seen["svg"], 2 * 7)
         self.assertEqual((cases["steps"]["files"], cases["one-file"]["files"]), (60, 1))
         self.assertIsNone(cases["steps"]["optimum"])
         self.assertNotIn("script", page.seen)
+        on_a_telephone(self, self.folder / "out/demo.html")
         self.assert_nothing_left()
 
     def test_repeated_in_turn(self):

@@ -213,6 +213,18 @@ class Agreement(unittest.TestCase):
         [pure] = re.findall(r"^PURE = \(([^)]*)\)", (ROOT / "tools/check_layers.py").read_text(encoding="utf-8"), flags=re.MULTILINE)
         self.assertEqual(starred, set(re.findall(r"\w+", pure)))
 
+    def test_papers(self):
+        """Whoever uses a paper's method or figure says which it is, and the page of papers has it."""
+        papers = " ".join(text_of(ROOT / "docs/guide/papers.md").replace("*", "").split())
+        for section, title in (("placement", "Resource contention aware load balancing for large-scale parallel file systems"),
+                               ("collective", "Lustre ADIO collective write driver")):
+            said = subprocess.run([IEZ, "repro", "--quick", "--only", section], capture_output=True, text=True, check=True).stdout
+            self.assertIn(title, " ".join(said.split()))
+            self.assertIn(title, papers)
+        for page in ("README.md", *(f"docs/guide/{name}.md" for name in ("placement", "prediction", "contention", "collective", "simulator", "jobs",
+                                                                         "reproduction"))):
+            self.assertIn("papers.md)", text_of(ROOT / page), page)
+
     def test_folders_and_files_that_are_named_exist(self):
         for page in PAGES:
             for name in re.findall(r"`((?:apps|bench|cmake|docs|examples|src|tests|tools)/[\w./-]*)`", text_of(page)):

@@ -434,7 +434,7 @@ class Import(folder_case.FolderCase):
         store, page = self.folder / "store", self.folder / "report.html"
         iez("jobs", "ingest", self.out, "--store", store)
         report = json.loads(iez("jobs", "report", "--store", store, "--out", page, "--json").stdout)
-        self.assertIn("On lc, the servers move the most at 11 h", report["analyses"][8]["finding"])
+        self.assertIn("On lc, servers in the hour from 11:00 move the most", report["analyses"][8]["finding"])
         self.assertIn("samples from 2026-11-16 11:00", page.read_text())
         self.assertEqual(self.run_import("--format", "lmt", "--url", url, "--from", "2027-01-01 00:00:00")["series_rows"], 0)
         iez("jobs", "import", "--format", "lmt", "--url", url.replace("/iez?", "/nowhere?"), status=1)

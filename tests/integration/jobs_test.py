@@ -11,7 +11,10 @@ import re
 import shutil
 import subprocess
 import tempfile
+import time
 import unittest
+
+from terminal import Session, output_on_terminal
 
 ROOT = pathlib.Path(os.environ.get("IEZ_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
 IEZ = pathlib.Path(os.environ.get("IEZ", ROOT / "build/dev/apps/iez/iez")).resolve()
@@ -224,6 +227,178 @@ class Moments(Case):
         self.assertEqual(dict(zip(life["contention"]["columns"], life["contention"]["rows"][0]))["shared_minutes"], 1)
 
 
+class Words(html.parser.HTMLParser):
+    """The text of a page, without that of pictures."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.hidden, self.text = 0, []
+        self.feed(page)
+
+    def handle_starttag(self, tag, _):
+        self.hidden += tag in ("style", "svg")
+
+    def handle_endtag(self, tag):
+        self.hidden -= tag in ("style", "svg")
+
+    def handle_data(self, data):
+        if not self.hidden:
+            self.text.append(data)
+
+
+class Reading(Case):
+    """What people read of a report: as a page, as Markdown, and on a terminal."""
+
+    def reports(self, *synth):
+        for arguments in synth:
+            self.synth(*arguments)
+        page, markdown = self.folder / "report.html", self.folder / "report.md"
+        text = self.ok("report", "--store", self.store, "--out", page, "--md", markdown)
+        words = " ".join("".join(Words(page.read_text(encoding="utf-8")).text).split())
+        return self.json("report"), {"page": words, "Markdown": markdown.read_text(encoding="utf-8"), "text": text}
+
+    def test_one_cluster(self):
+        document, read = self.reports(("--jobs", "20000"), ("--series", "--jobs", "500"))
+        users = {item["who"] for item in document["advice"] if item["audience"] == "user"}
+        self.assertGreater(len(users), 15)
+        for form, text in read.items():
+            with self.subTest(form=form):
+                self.assertEqual(text.count("synthetic-quartz"), 1, "the name of the only cluster")
+                plain = re.sub(r"`[^`]*`|iez jobs \w+|--[a-z-]+", "", text)
+                self.assertEqual(re.findall(r"\b\w*[a-z]_[a-z]\w*\b|options\.|\.sql\b", plain), [], "names of columns and parameters")
+                self.assertEqual(re.findall(r"\b0\.000\d+|\bnan\b|\binf\b", plain), [], "raw numbers")
+                # Advice is first, and what a user should do is in one place.
+                flat = " ".join(text.split())
+                self.assertLess(flat.index("Gather writes to 1 MiB or more"), flat.index("How long jobs run"))
+                shown = re.findall(r"[Uu]ser (\d+)(?: |: |\*\*: )[\d,]+ jobs? moved", flat)
+                self.assertEqual(len(shown), len(set(shown)))
+                self.assertLessEqual(set(shown), users)
+                self.assertEqual(len(shown), 10 if form == "text" else len(users))
+                if form == "text":
+                    self.assertIn(f"and {len(users) - 10} more users", flat)
+                # What was found is said once.
+                for analysis in document["analyses"][:9]:
+                    for finding in re.split(r"(?<=\.) On ", analysis["finding"].removeprefix("On ")):
+                        sentence = finding.removeprefix("synthetic-quartz, ")
+                        self.assertEqual(flat.count(sentence[1:].replace("  ", " ")), 1, sentence)
+        for name in ("Monday", "1 s", "512 B to 1 KiB", "05:00"):
+            self.assertIn(name, read["page"])
+            self.assertIn(name, read["Markdown"])
+        self.assertEqual([line for line in read["text"].splitlines() if len(line) > 80], [])
+
+    def test_several_clusters_are_told_apart(self):
+        document, read = self.reports(("--like", "cab", "--jobs", "20000"), ("--jobs", "20000"))
+        self.assertEqual({item["cluster"] for item in document["advice"]}, {"synthetic-cab", "synthetic-quartz"})
+        for form, text in read.items():
+            with self.subTest(form=form):
+                for cluster in ("cab", "quartz"):
+                    self.assertRegex(" ".join(text.split()), rf"synthetic-{cluster}: \d+\.\d % of 20,000 jobs run less than 2 h")
+        self.assertEqual([line for line in read["text"].splitlines() if len(line) > 80], [])
+
+    def test_what_scripts_read_stays(self):
+        self.synth("--series", "--jobs", "200")
+        document = self.json("report")
+        self.assertEqual(list(document), ["synthetic", "from", "to", "time_zone", "summary", "analyses", "advice", "thresholds"])
+        self.assertEqual([analysis["name"] for analysis in document["analyses"]], list(SECTIONS))
+        self.assertEqual(list(document["analyses"][0]), ["name", "title", "finding", "sql", "tables"])
+        self.assertEqual(list(document["advice"][0]), ["audience", "cluster", "who", "topic", "text", "evidence"])
+        self.assertEqual(document["analyses"][0]["tables"][0]["columns"],
+                         ["cluster", "metric", "jobs", "least", "most", "mean", "median", "below", "below_what"])
+        self.assertEqual({row["weekday"] for row in table(document, 5, "weekdays")}, set(range(1, 8)))
+        self.ok("report", "--store", self.store, "--csv", self.folder / "csv")
+        for analysis in document["analyses"]:
+            for one in analysis["tables"]:
+                text = (self.folder / f"csv/{analysis['sql']}.{one['name']}.csv").read_text(encoding="utf-8")
+                self.assertEqual(text.splitlines()[0], ",".join(one["columns"]))
+
+    def test_nothing_to_advise(self):
+        self.ok("ingest", "--store", self.store, input="job,uid,started,ended,write_bytes,write_calls\n1,2,1528329600,1528329700,5,1\n", stdin=None)
+        for arguments in ((), ("--out", "-"), ("--md", "-")):
+            self.assertIn("Nothing of what the counters tell calls for advice.", self.ok("report", "--store", self.store, *arguments))
+
+    def test_a_legend_says_what_the_colours_of_a_heat_map_stand_for(self):
+        self.synth("--jobs", "5000")
+        page = self.ok("report", "--store", self.store, "--out", "-")
+        for title, first, steps in (("bytes of a day, from:", "0 B", 6), ("jobs, from:", "1", 5)):
+            with self.subTest(title=title):
+                legend = page[page.index(f">{title}</text>"):].split("</svg>")[0]
+                swatches = re.findall(r'<rect class="h(\d)"[^>]*/>\n<text[^>]*>([^<]*)</text>', legend)
+                self.assertEqual(swatches[0][1], first)
+                self.assertEqual([int(colour) for colour, _ in swatches], list(range(6 - steps, 6)))
+
+
+class Terminal(Case):
+    """What only a terminal is told."""
+
+    def slowly(self, command, rows, **options):
+        """What went to stdout and what was shown, of a command that gets its input with a pause, so that it takes more than a second on any machine."""
+        session = Session((IEZ, "jobs", *command), stdin=subprocess.PIPE, stdout=subprocess.PIPE, **options)
+        self.addCleanup(session.close)
+        half = len(rows) // 2
+        session.process.stdin.write(rows[:half].encode())
+        session.process.stdin.flush()
+        time.sleep(1.2)
+        session.process.stdin.write(rows[half:].encode())
+        session.process.stdin.close()
+        shown = session.until("stdin: ")
+        stdout = session.process.stdout.read().decode()
+        session.process.stdout.close()
+        self.assertEqual(session.end(), 0)
+        return stdout, shown + session.rest()
+
+    def test_progress_of_an_ingest(self):
+        rows = self.ok("synth", "--jobs", "20000")
+        stdout, shown = self.slowly(("ingest", "--json", "--store", self.store), rows)
+        self.assertEqual(json.loads(stdout)["added"], 20000)
+        self.assertRegex(shown, r"\r\x1b\[Kstdin: [\d.]+ [KM]iB read")
+        self.assertTrue(shown.endswith("\r\x1b[K"), "the line is wiped")
+
+    def test_progress_fits_the_line(self):
+        rows = self.ok("synth", "--jobs", "20000")
+        _, shown = self.slowly(("ingest", "--store", self.store), rows, columns=20)
+        lines = re.findall(r"\x1b\[K([^\r]+)", shown)
+        self.assertTrue(lines)
+        self.assertLess(max(map(len, lines)), 20)
+
+    def test_progress_of_an_import(self):
+        lines = "".join(f"lustre,ost=fs-OST0000,jobid=j{i} write_bytes={i}i {1700000000 + 60 * (i % 50)}000000000\n" for i in range(5000))
+        stdout, shown = self.slowly(("import", "--format", "influx", "--json", "--out", self.folder / "spool", "-"), lines)
+        json.loads(stdout)
+        self.assertRegex(shown, r"\r\x1b\[Kstdin: [\d.]+ [KM]iB read")
+
+    def test_no_progress_elsewhere(self):
+        rows = self.ok("synth", "--jobs", "20000")
+        with subprocess.Popen([IEZ, "jobs", "ingest", "--store", self.store], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True) as process:
+            process.stdin.write(rows[:len(rows) // 2])
+            process.stdin.flush()
+            time.sleep(1.2)
+            stdout, stderr = process.communicate(rows[len(rows) // 2:], timeout=60)
+        self.assertEqual((process.returncode, stderr), (0, ""))
+        self.assertIn("20000 added", stdout)
+
+    def test_a_million_rows_do_not_run_over_a_terminal(self):
+        for arguments in ((), ("--series",), ("--like", "cab")):
+            shown, status = output_on_terminal((IEZ, "jobs", "synth", *arguments))
+            self.assertEqual(status, 2)
+            self.assertRegex(" ".join(shown.split()), r"\d+ jobs would run over the terminal; .*--output.*\| iez jobs ingest.*--jobs 10")
+        # Whoever says how many gets them, and so does whoever says where to.
+        shown, status = output_on_terminal((IEZ, "jobs", "synth", "--jobs", "3"))
+        self.assertEqual((status, shown.count("synthetic-quartz,")), (0, 3))
+        _, status = output_on_terminal((IEZ, "jobs", "synth", "--series", "--output", self.folder / "rows.csv"))
+        self.assertEqual(status, 0)
+        self.assertTrue((self.folder / "rows.csv").read_text(encoding="utf-8").startswith("# synthetic: "))
+
+    def test_how_many_jobs(self):
+        for given in ("0", "1000000001", "99999999999999", "99999999999999999999999"):
+            began = time.monotonic()
+            result = run("synth", "--jobs", given)
+            self.assertLess(time.monotonic() - began, 5)
+            self.assertEqual((result.returncode, result.stdout), (2, ""))
+            self.assertRegex(result.stderr, r"--jobs: .*(1 to 1000000000|expected a whole number)")
+        self.fails(2, "--seed", "synth", "--seed", "-1")
+
+
 class Page(Case):
     def browse(self, page, *arguments):
         browser = shutil.which("chromium")
@@ -245,7 +420,7 @@ class Page(Case):
         probed = self.folder / "probed.html"
         probed.write_text(text.replace("</head>", PROBE + "</head>"), encoding="utf-8")
         pictures = os.environ.get("IEZ_SCREENSHOTS")
-        for width in (1280, 800):
+        for width in (1280, 800, 500):
             for dark in (False, True):
                 with self.subTest(width=width, dark=dark):
                     scheme = f"--blink-settings=preferredColorScheme={0 if dark else 1}"

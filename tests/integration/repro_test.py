@@ -10,6 +10,7 @@ import subprocess
 import unittest
 
 from folder_case import FolderCase
+from page_probe import on_a_telephone
 
 ROOT = pathlib.Path(os.environ.get("IEZ_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
 IEZ = os.environ.get("IEZ", str(ROOT / "build/dev/apps/iez/iez"))
@@ -124,8 +125,9 @@ class Quick(FolderCase):
         self.assertEqual((elements.open, elements.wrong, elements.loads), ([], [], []))
         self.assertNotIn("script", elements.tags)
         self.assertGreaterEqual(elements.tags.count("svg"), 3)
-        self.assertIn("prefers-color-scheme: dark", page.decode())
+        self.assertIn("prefers-color-scheme:dark", page.decode())
         self.assertTrue(page.endswith(b"</html>\n"))
+        on_a_telephone(self, self.folder / "one/index.html")
         rows = sum(len(self.rows(section)) for section in SECTIONS)
         self.assertGreaterEqual(elements.tags.count("tr"), rows)
         self.assertGreaterEqual(len(re.findall(r"^\| ", text.decode(), flags=re.MULTILINE)), rows)

@@ -11,7 +11,8 @@ import subprocess
 import unittest
 
 from folder_case import FolderCase
-from terminal import output_on_terminal
+from page_probe import on_a_telephone
+from terminal import Session, output_on_terminal
 
 ROOT = pathlib.Path(os.environ.get("IEZ_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
 IEZ = os.environ.get("IEZ", str(ROOT / "build/dev/apps/iez/iez"))
@@ -195,6 +196,14 @@ class Run(Case):
         deviation = math.sqrt(sum((rate - figure["mean"]) ** 2 for rate in rates) / 3)
         self.assertAlmostEqual(figure["band"], 3.182 * deviation / 2, delta=1 + deviation / 1000)
 
+    def test_pages_fit_a_telephone(self):
+        small = self.small()
+        swept, single, compared = (self.folder / f"{name}.html" for name in ("swept", "single", "compared"))
+        self.text("run", small, "--html", swept, "--sweep", "congestion.fixed=1,4,16", "--seeds", "2")
+        self.text("run", self.file("two.toml", TWO_JOBS), "--html", single)
+        self.text("compare", small, small, "--html", compared, "--seeds", "2")
+        on_a_telephone(self, swept, single, compared)
+
     def test_a_page(self):
         path = self.folder / "page.html"
         self.text("run", self.file("two.toml", TWO_JOBS.replace('"small"', '"a <b> & c"')), "--html", path)
@@ -204,7 +213,12 @@ class Run(Case):
         self.assertNotIn("<b>", text)
         self.assertIn("a <b> & c", page.text)
         self.text("run", self.small(), "--html", path, "--sweep", "congestion.fixed=1,4,16", "--seeds", "2")
-        self.assertEqual(self.assert_page(path.read_text(encoding="utf-8")).seen.count("svg"), 8)
+        text = path.read_text(encoding="utf-8")
+        self.assertEqual(self.assert_page(text).seen.count("svg"), 8)
+        # The spread of the seeds is shaded, and has the signs of paper.
+        self.assertIn('class="band', text)
+        self.assertIn(" ± ", text)
+        self.assertNotRegex(text, r"\+-|\d us\b")
         self.assert_page(self.text("run", self.small(), "--html", "-"))
         self.assertEqual(sorted(entry.name for entry in self.folder.iterdir()), ["page.html", "small.toml", "two.toml"])
 
@@ -213,6 +227,19 @@ class Run(Case):
                                            env={"PATH": os.environ["PATH"], "TERM": "xterm", "LC_ALL": "C.UTF-8"})
         self.assertEqual(status, 0)
         self.assertIn("Bandwidth:", shown)
+
+    def test_progress_of_many_runs(self):
+        session = Session((IEZ, "sim", "run", "four-jobs", "--seeds", "1000", "--json"), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+        self.addCleanup(session.close)
+        try:
+            shown = session.until(" of 1000 runs done")
+        finally:
+            session.process.kill()
+            stdout = session.process.stdout.read()
+            session.process.stdout.close()
+            session.process.wait()
+        self.assertRegex(shown, r"\A\r\x1b\[Ksimulating: \d+ %, ")
+        self.assertEqual(stdout, b"", "progress is not mixed into the output")
 
     def test_standard_input(self):
         piped = self.document("run", "-", input=SMALL)
@@ -318,7 +345,7 @@ class Compare(Case):
         self.assertIn("+-", lines[-1])
         path = self.folder / "page.html"
         self.text("compare", small, other, "--html", path)
-        self.assertEqual(self.assert_page(path.read_text(encoding="utf-8")).seen.count("svg"), 6)
+        self.assertEqual(self.assert_page(path.read_text(encoding="utf-8")).seen.count("svg"), 7)
         self.assertEqual(*(self.text("compare", small, other, "--seeds", "3", "--jobs", threads) for threads in "12"))
 
     def test_with_itself(self):

@@ -15,15 +15,16 @@ def set_size(terminal, rows, columns):
 
 
 class Session:
-    """A program on a terminal of its own, of so many columns, with keys."""
+    """A program on a terminal of its own, of so many columns, with keys. Options may take stdin or stdout away from it."""
 
     def __init__(self, command, columns=80, rows=24, **options):
         self.master, slave = pty.openpty()
         set_size(slave, rows, columns)
         self.usual = termios.tcgetattr(slave)
         self.kept = os.dup(slave)  # so that the settings can be read when the program is gone
-        self.process = subprocess.Popen([str(word) for word in command], stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
-                                        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0), **options)
+        options = {"stdin": slave, "stdout": slave, **options}
+        self.process = subprocess.Popen([str(word) for word in command], stderr=slave, start_new_session=True,
+                                        preexec_fn=lambda: fcntl.ioctl(2, termios.TIOCSCTTY, 0), **options)
         os.close(slave)
         self.seen = ""
 
@@ -37,6 +38,18 @@ class Session:
             self.seen += os.read(self.master, 65536).decode("utf-8", "replace")
         shown, self.seen = self.seen, ""
         return shown
+
+    def rest(self):
+        """All that is shown until the program ends."""
+        while True:
+            try:
+                part = os.read(self.master, 65536) if select.select([self.master], [], [], 0 if self.process.poll() is not None else 0.2)[0] else b""
+            except OSError:  # nobody writes any more
+                part = b""
+            self.seen += part.decode("utf-8", "replace")
+            if not part and self.process.poll() is not None:
+                shown, self.seen = self.seen, ""
+                return shown
 
     def type(self, keys):
         os.write(self.master, keys.encode())
