@@ -6,7 +6,9 @@
 #include <fmt/format.h>
 
 #include "lustre/layout_file.hpp"
+#include "runs/model_text.hpp"
 #include "runs/next_prediction.hpp"
+#include "runs/ost_cost.hpp"
 #include "runs/planner.hpp"
 #include "runs/pull_note.hpp"
 #include "runs/remote_plan.hpp"
@@ -61,6 +63,22 @@ Result<void> withdraw(const NextPlanQuestion& question) {
   IEZ_TRY([[maybe_unused]] const auto rows, question.store.withdraw(question.application.id));
   if (last->planner != kLocalPlanner) take_back(question.settings, last->plan);
   return {};
+}
+
+// What `iez run` will tell as OSTCost if the plan is followed, and what it told of the run before.
+void note_costs(const NextPlanQuestion& question, const store::Prediction& prediction, store::Allocation& allocation) {
+  const auto cluster = question.before.find(allocation.file_system);
+  auto details = parse_details(allocation.details.empty() ? "{}" : allocation.details);
+  if (cluster == question.before.end() || !details) return;
+  for (store::AllocationRow& row : allocation.rows) {
+    if (row.row >= prediction.rows.size()) continue;
+    row.bytes = prediction.rows[row.row].bytes;
+    row.files = prediction.rows[row.row].files;
+  }
+  details->run_cost_before = question.ost_cost;
+  details->file_system_osts = cluster->second.osts.size();
+  details->run_cost_after = ost_cost(allocation, question.settings.place.least_file, details->file_system_osts);
+  allocation.details = to_text(*details);
 }
 
 }  // namespace
@@ -129,6 +147,8 @@ Result<NextPlan> make_next_plan(const NextPlanQuestion& question) {
     IEZ_CHECK(withdraw(question));
     return out;
   }
+  note_costs(question, prediction, *out.allocation);
+  out.verdict = told_promise(out.verdict, out.guard);
   IEZ_TRY([[maybe_unused]] const auto id, question.store.put_allocation(*out.allocation));
   return out;
 }

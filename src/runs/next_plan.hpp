@@ -35,6 +35,7 @@ struct NextPlanQuestion {
   const std::vector<LayoutMount>& mounts;
   const std::unordered_map<std::string, model::Cluster>& before;  // targets when the run began
   std::span<const store::FileRow> files;                          // of the run that just ended; none before a run
+  std::optional<double> ost_cost;                                 // of that run (ost_cost.hpp); none: not known
   store::Store& store;
   std::string host;
   Clock& clock;
@@ -49,9 +50,9 @@ struct NextPlan {
   std::uint64_t files = 0;  // predicted
   LeftAlone left;           // of them
   GuardAnswer guard;
-  std::string verdict;                          // one sentence: why there is no plan, or what it is predicted to gain
-  double gain = 1;                              // predicted
-  bool pulled = false;                          // a coordinator will fetch the prediction
+  std::string verdict;  // one sentence: why there is no plan, or what it is predicted to gain, and what runs showed
+  double gain = 1;      // predicted
+  bool pulled = false;  // a coordinator will fetch the prediction
   std::optional<store::Allocation> allocation;  // stored; with rows
 };
 

@@ -33,6 +33,7 @@
 #include "runs/next_plan.hpp"
 #include "runs/next_prediction.hpp"
 #include "runs/old_contents.hpp"
+#include "runs/ost_cost.hpp"
 #include "runs/planner.hpp"
 #include "runs/remote_plan.hpp"
 #include "runs/replaced_files.hpp"
@@ -342,6 +343,7 @@ NextPlanQuestion RunLife::State::next_question() {
           .mounts = mounts_,
           .before = before_,
           .files = gathered_.files,
+          .ost_cost = report_.ost_cost,
           .store = *store_,
           .host = options_.host,
           .clock = clock_,
@@ -717,7 +719,6 @@ Result<void> RunLife::State::plan_next() {
   IEZ_CHECK(compile_newest());
   report_.next_plan = next.allocation->plan;
   report_.planner = next.allocation->planner;
-  if (const auto details = parse_details(next.allocation->details)) report_.ost_cost_after = details->ost_cost_after;
   return {};
 }
 
