@@ -31,7 +31,10 @@ Result<Learnt> learn(const NextPlanQuestion& question) {
   const std::size_t wanted = std::max<std::size_t>(std::size_t{limits.history} * 4, kLookedAt);
   IEZ_TRY(out.runs, question.store.runs(question.application.id, wanted));
   std::vector<PastRun> history;
-  for (const std::size_t i : runs_to_learn_from(out.runs, limits.history, fit_limits(question.settings))) {
+  const auto skipped = [&](std::size_t newer, std::size_t older) {
+    return goes_on(question.store, question.settings, out.runs[newer], out.runs[older]);
+  };
+  for (const std::size_t i : runs_to_learn_from(out.runs, limits.history, fit_limits(question.settings), skipped)) {
     IEZ_TRY(auto files, question.store.files(out.runs[i].id));
     history.push_back({.run = out.runs[i], .files = std::move(files)});
   }
@@ -85,6 +88,12 @@ void note_costs(const NextPlanQuestion& question, const store::Prediction& predi
 
 FitLimits fit_limits(const config::Settings& settings) {
   return {.unpredicted = settings.run.unplanned_limit, .size = settings.run.size_limit};
+}
+
+bool goes_on(store::Store& store, const config::Settings& settings, const store::Run& newer, const store::Run& older) {
+  const auto now = store.files(newer.id);
+  const auto before = store.files(older.id);
+  return now && before && only_numbers_differ(*before, *now, settings.place.least_file, fit_limits(settings));
 }
 
 Result<NextPlan> make_next_plan(const NextPlanQuestion& question) {

@@ -58,6 +58,10 @@ struct NextPlan {
 
 [[nodiscard]] Result<NextPlan> make_next_plan(const NextPlanQuestion& question);
 
+// Whether the newer of two stored runs wrote the files of the older one under other numbers (only_numbers_differ()). False, too,
+// where the files of one are not kept.
+bool goes_on(store::Store& store, const config::Settings& settings, const store::Run& newer, const store::Run& older);
+
 // How the fit of a prediction is judged, by the settings.
 FitLimits fit_limits(const config::Settings& settings);
 

@@ -239,6 +239,20 @@ class Loop(RunCase):
         self.assertEqual((larger["mode"], larger["given_up"]), ("place", True), larger)
         self.assertIn("sizes", " ".join(larger["notes"]))
 
+    def test_numbers_that_are_skipped(self):
+        """A checkpoint of one step a run, some of which are left out: the very next run is predicted again."""
+        def step(number):
+            return self.report(["sh", "-c", f"for i in 1 2 3 4; do dd if=/dev/zero of=ckpt_STEP{number}_$i bs=64k count=$i status=none; done"], "--app", "gap")
+
+        self.assertEqual(step(1)["mode"], "learn")
+        second = step(2)  # planned were the files of step 1
+        self.assertEqual((second["predicted"], second["given_up"]), (0, False), second)
+        for number, predicted in ((3, 4), (5, 0), (6, 4), (9, 0), (10, 4), (11, 4)):
+            told = step(number)
+            self.assertEqual((told["mode"], told["created"], told["predicted"], told["placed"], told["given_up"]),
+                             ("place", 4, predicted, predicted, False), (number, told))
+            self.assertEqual("other numbers than predicted" in " ".join(told["notes"]), predicted == 0, told)
+
     def test_a_target_dies(self):
         self.report(["sh", "-c", WRITE], "--app", "dying")
         planned = self.plan("dying")
