@@ -28,7 +28,8 @@ void CommandLine::add_trace_form(CLI::App& command, TraceForm& form) {
 void CommandLine::add_trace() {
   CLI::App* const command = app_.add_subcommand("trace", "What runs did to their files: show, merge, export, import");
   command->require_subcommand(1);
-  const char* const input = "A segment, a merged run, a folder of segments, CSV, text of Darshan or a folder of Recorder";
+  const char* const input =
+      "A segment, a merged run, a folder of segments, CSV, a log of Darshan or its text, or a folder of Recorder";
 
   CLI::App* const show = command->add_subcommand("show", "Files of a run, by bytes");
   show->add_option("TRACE", trace_show_.paths, input)->required()->type_name("");
@@ -57,7 +58,8 @@ void CommandLine::add_trace() {
   on(exported, [this](Context& context) { return run_trace_export(trace_export_, context); });
 
   CLI::App* const imported = command->add_subcommand("import", "Logs of other tracers as a run of ours");
-  imported->add_option("LOG", trace_import_.input, "What darshan-parser prints, a folder of recorder2text, or CSV")
+  imported
+      ->add_option("LOG", trace_import_.input, "A log of Darshan, what darshan-parser prints, a folder of recorder2text, or CSV")
       ->required()
       ->type_name("");
   imported

@@ -2,7 +2,6 @@
 
 #include <pwd.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,6 +18,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include "api/cluster_counts.hpp"
 #include "api/coordinator_client.hpp"
 #include "base/text.hpp"
 #include "config/settings.hpp"
@@ -35,6 +35,7 @@
 #include "table.hpp"
 #include "telemetry/keys.hpp"
 #include "wrap.hpp"
+#include "writable_folder.hpp"
 
 namespace iez::cli {
 
@@ -158,29 +159,16 @@ class Doctor {
     absent("lustre", "neither a mount nor a target of Lustre is here");
   }
 
-  // Empty: the folder is there, or could be made.
-  static std::string why_not_made(const std::string& path) {
-    std::error_code error;
-    fs::path at = fs::absolute(path, error).lexically_normal();
-    while (at.has_relative_path() && !fs::exists(at, error)) at = at.parent_path();
-    struct statfs system{};
-    constexpr long kProc = 0x9fa0;
-    constexpr long kSys = 0x62656572;  // in these root may write, and make nothing
-    const bool real = ::statfs(at.c_str(), &system) == 0 && system.f_type != kProc && system.f_type != kSys;
-    if (real && fs::is_directory(at, error) && ::access(at.c_str(), W_OK | X_OK) == 0) return "";
-    return fmt::format("{}: {} may not be written", path, at.string());
-  }
-
   void look_at_state(const config::SettingsSources& sources) {
     const auto state = config::state_folder(sources);
     if (!state) return bad("state", state.error().message, "set HOME, or IEZ_STATE to a folder");
-    if (const std::string why = why_not_made(*state); !why.empty())
+    if (const std::string why = why_not_writable(*state); !why.empty())
       return bad("state", why, "set IEZ_STATE to a folder of yours");
     std::error_code error;
     good("state", fmt::format("{}{}", *state, fs::exists(*state, error) ? "" : ", made by the first run"));
     const std::string url = settings_.store.url.empty() ? store::default_store_url(*state) : settings_.store.url;
     if (const auto parsed = store::parse_store_url(url); parsed && !parsed->server) {
-      if (const std::string why = why_not_made(fs::path(parsed->path).parent_path().string()); !why.empty())
+      if (const std::string why = why_not_writable(fs::path(parsed->path).parent_path().string()); !why.empty())
         return bad("store", why, "mend store.url");
     }
     store::OpenOptions opening;
@@ -216,27 +204,21 @@ class Doctor {
                        ? "set coordinator.token_file to the file of your token; an administrator makes one by iez token USER"
                        : "is coordinator.url right? On that host: systemctl status iez-serve");
     }
-    const auto cluster = nlohmann::json::parse(*body, nullptr, false);
-    std::size_t osts = 0;
-    std::size_t stale = 0;
-    if (cluster.is_object() && cluster.contains("file_systems")) {
-      for (const auto& file_system : cluster["file_systems"]) {
-        if (!file_system.contains("osts")) continue;
-        for (const auto& ost : file_system["osts"]) {
-          ++osts;
-          stale += ost.value("stale", false) ? 1U : 0U;
-        }
-      }
+    const auto cluster = api::count_cluster(*body);
+    if (!cluster) {
+      return bad("coordinator",
+                 fmt::format("{}: its answer is not of a coordinator ({})", coordinator.url, cluster.error().message),
+                 "is coordinator.url right, and iez of one version there and here?");
     }
-    if (osts == 0)
+    if (cluster->osts == 0)
       return bad("coordinator", fmt::format("{}: it knows no OST", coordinator.url),
                  "do agents run? systemctl status iez-agent on each server");
-    if (stale == osts) {
+    if (cluster->stale == cluster->osts) {
       return bad("coordinator", fmt::format("{}: it has not heard of any OST for long", coordinator.url),
                  "do agents run? systemctl status iez-agent on each server");
     }
-    good("coordinator", fmt::format("{}: knows {}{}", coordinator.url, counted(osts, "OST"),
-                                    stale == 0 ? "" : fmt::format(", {} of them not heard of", stale)));
+    good("coordinator", fmt::format("{}: knows {}{}", coordinator.url, counted(cluster->osts, "OST"),
+                                    cluster->stale == 0 ? "" : fmt::format(", {} of them not heard of", cluster->stale)));
   }
 
   // What the user that the unit runs as cannot read, where root asks: root itself can read all.

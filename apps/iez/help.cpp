@@ -42,7 +42,7 @@ constexpr std::array kExamples{
     Entry{"trace show", "iez trace show run7.ieztrace --sort time"},
     Entry{"trace merge", "iez trace merge segments/ -o run7.ieztrace"},
     Entry{"trace export", "iez trace export run7.ieztrace > run7.csv"},
-    Entry{"trace import", "darshan-parser app.darshan | iez trace import - > app.csv"},
+    Entry{"trace import", "iez trace import app.darshan > app.csv"},
     Entry{"log show", "iez log show /scratch/me/out"},
     Entry{"log check", "iez log check /scratch/me/out"},
     Entry{"log flatten", "iez log flatten /scratch/me/out"},

@@ -17,6 +17,7 @@
 #include "plan_store_command.hpp"
 #include "table.hpp"
 #include "text_file.hpp"
+#include "wrap.hpp"
 
 namespace iez::cli {
 
@@ -213,7 +214,24 @@ std::string info_text(const plan::PlanInfo& info) {
   return out + fmt::format("\nid {}, made {}\n", id_text(info.id), time_text(info.created_ns));
 }
 
-Result<void> show_entries(const plan::PlanReader& reader, const PlanShowOptions& options, const Context& context) {
+// Why files have their stripes, where that is known: the most frequent reasons.
+std::string reasons_text(std::span<const PlanReason> reasons) {
+  constexpr std::size_t kShownReasons = 5;
+  constexpr std::size_t kWidth = 80;
+  std::string out;
+  for (std::size_t i = 0; i < std::min(reasons.size(), kShownReasons); ++i) {
+    const std::string text = fmt::format("{}: {}", counted(reasons[i].files, "file"), text::printable(reasons[i].reason));
+    out += fmt::format("{}  {}\n", i == 0 ? "\nwhy" : "   ", wrapped(text, 5, 5, kWidth));
+  }
+  if (reasons.size() > kShownReasons) {
+    out += fmt::format("     ... and {} more reasons; `iez plan explain FILE` tells that of a file\n",
+                       reasons.size() - kShownReasons);
+  }
+  return out;
+}
+
+Result<void> show_entries(const plan::PlanReader& reader, const PlanShowOptions& options, const Context& context,
+                          std::span<const PlanReason> reasons) {
   const plan::PlanInfo& info = reader.info();
   const std::size_t limit = options.limit.value_or(options.json ? 0 : kShownByDefault);
   IEZ_TRY(std::vector<Shown> all, entries(reader, limit, options.json));
@@ -221,6 +239,8 @@ Result<void> show_entries(const plan::PlanReader& reader, const PlanShowOptions&
     ordered_json json = info_json(options.path, info);
     json["entries"] = ordered_json::array();
     for (Shown& shown : all) json["entries"].push_back(std::move(shown.json));
+    json["reasons"] = ordered_json::array();
+    for (const PlanReason& one : reasons) json["reasons"].push_back({{"reason", one.reason}, {"files", one.files}});
     return print(to_line(json));
   }
   Table table({{.title = "KIND"}, {.title = "NAME"}, {.title = "LAYOUT"}});
@@ -230,6 +250,7 @@ Result<void> show_entries(const plan::PlanReader& reader, const PlanShowOptions&
   if (!options.no_header) out = info_text(info) + '\n';
   out += table.render(context.terminal, !options.no_header);
   if (!options.no_header && more != 0) out += fmt::format("... and {} more; --limit 0 shows all\n", more);
+  if (!options.no_header) out += reasons_text(reasons);
   return print(out);
 }
 
@@ -299,7 +320,9 @@ Result<void> run_plan_show(const PlanShowOptions& options, Context& context) {
   PlanShowOptions shown = options;
   IEZ_TRY(shown.path, plan_file_of(options.path, options.store, context));
   IEZ_TRY(const plan::PlanReader reader, plan::PlanReader::open(shown.path));
-  return options.names.empty() ? show_entries(reader, shown, context) : show_matches(reader, shown, context);
+  if (!options.names.empty()) return show_matches(reader, shown, context);
+  IEZ_TRY(const auto reasons, plan_reasons(options.path, options.store, context));
+  return show_entries(reader, shown, context, reasons);
 }
 
 Result<void> run_plan_check(const PlanCheckOptions& options, Context& /*context*/) {

@@ -37,9 +37,12 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kShownByDefault = 20;
 
-std::string time_text(std::int64_t nanoseconds) {
-  return fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", fmt::gmtime(static_cast<std::time_t>(nanoseconds / 1'000'000'000)));
+bool is_file(const std::string& path) {
+  std::error_code error;
+  return fs::is_regular_file(path, error);
 }
+
+}  // namespace
 
 Result<std::unique_ptr<store::Store>> open_known_store(const std::string& flag, Context& context) {
   IEZ_TRY(const std::string url, store_url(flag));
@@ -53,7 +56,7 @@ Result<std::unique_ptr<store::Store>> open_known_store(const std::string& flag, 
 }
 
 // What is no application may have been meant as a file.
-Result<store::Application> application_of(store::Store& store, const std::string& name, Naming naming = Naming::or_its_start) {
+Result<store::Application> application_of(store::Store& store, const std::string& name, Naming naming) {
   auto found = application_named(store, current_user(), name, naming);
   if (!found && found.error().code == Errc::not_found) found.error().message += ", nor a plan file of that name";
   return found;
@@ -65,19 +68,6 @@ std::string ost_text(const store::StripeLayout& layout) {
   for (const OstIndex ost : layout.osts) osts.push_back(ost.value);
   return fmt::format("{} of {} on OST {}", counted(osts.size(), "stripe"), to_string(layout.stripe_size), fmt::join(osts, ","));
 }
-
-ordered_json layout_json(const store::StripeLayout& layout) {
-  ordered_json osts = ordered_json::array();
-  for (const OstIndex ost : layout.osts) osts.push_back(ost.value);
-  return {{"stripe_size", layout.stripe_size.count}, {"stripe_count", layout.osts.size()}, {"osts", std::move(osts)}};
-}
-
-bool is_file(const std::string& path) {
-  std::error_code error;
-  return fs::is_regular_file(path, error);
-}
-
-}  // namespace
 
 Result<std::string> plan_file_of(const std::string& name, const std::string& store, Context& context) {
   if (is_file(name) || name.find('/') != std::string::npos) return name;
@@ -100,166 +90,23 @@ Result<std::string> plan_file_of(const std::string& name, const std::string& sto
   return path;
 }
 
-// ---- explain ----
-
-namespace {
-
-struct Found {
-  store::Application application;
-  store::Allocation allocation;  // without rows
-  store::AllocationRow row;
-  std::string name;
-  bool by_pattern = false;
-  std::size_t turn = 0;  // of its layouts
-};
-
-// Where a file lies, as far as it is there and can be told.
-std::vector<OstIndex> present_osts(const std::string& path) {
-  std::vector<OstIndex> osts;
-  const auto layout = lustre::read_layout(path);
-  if (!layout || layout->components.empty()) return osts;
-  for (const model::StripeObject& object : layout->components.front().objects) osts.push_back(object.ost);
-  return osts;
-}
-
-std::string osts_text(std::span<const OstIndex> osts) {
-  std::vector<std::uint32_t> numbers;
-  numbers.reserve(osts.size());
-  for (const OstIndex ost : osts) numbers.push_back(ost.value);
-  return fmt::format("{} on OST {}", counted(numbers.size(), "stripe"), fmt::join(numbers, ","));
-}
-
-bool follows(const store::AllocationRow& row, std::span<const OstIndex> osts) {
-  return std::ranges::any_of(row.layouts,
-                             [&](const store::StripeLayout& layout) { return std::ranges::equal(layout.osts, osts); });
-}
-
-// The row of a plan that a file of this name goes by: its own, or a pattern.
-std::optional<Found> row_of(const store::Application& application, const store::Allocation& head, store::Allocation&& whole,
-                            const std::string& name) {
-  for (store::AllocationRow& row : whole.rows) {
-    if (row.name == name || row.created_as == name)
-      return Found{.application = application, .allocation = head, .row = std::move(row), .name = name};
-  }
-  for (store::AllocationRow& row : whole.rows) {
-    const std::string& pattern = row.created_as.empty() ? row.name : row.created_as;
-    if (pattern.find('{') == std::string::npos || !plan::final_name_of(pattern, pattern, name)) continue;
-    return Found{.application = application, .allocation = head, .row = std::move(row), .name = name, .by_pattern = true};
-  }
-  return std::nullopt;
-}
-
-// The newest plan of an application that has the file; of the newest few, that which the file follows: after each run there is
-// one for the next, and the file lies by an older one.
-Result<std::optional<Found>> find_in(store::Store& store, const store::Application& application, const std::string& name) {
-  constexpr std::size_t kLookedAt = 8;
-  const std::vector<OstIndex> osts = present_osts(name);
-  IEZ_TRY(const auto all, store.allocations(application.id));
-  std::optional<Found> newest;
-  std::size_t looked = 0;
-  for (const store::Allocation& head : all) {
-    if (head.row_count == 0) continue;
-    if (newest && ++looked >= kLookedAt) break;
-    IEZ_TRY(auto whole, store.allocation(head.id));
-    if (!whole) continue;
-    auto found = row_of(application, head, *std::move(whole), name);
-    if (!found) continue;
-    if (osts.empty() || follows(found->row, osts)) return found;
-    if (!newest) newest = std::move(found);
-  }
-  return newest;
-}
-
-// What a name may stand under in a plan: as it was given, with its directory's real name as the preload library knows it, and, of
-// a symbolic link, what it leads to.
-std::vector<std::string> names_of(const std::string& given) {
-  std::error_code error;
-  const fs::path as_given = fs::absolute(given, error);
-  std::vector<std::string> out{as_given.lexically_normal().string()};
-  const auto add = [&](const fs::path& path) {
-    if (!error && std::ranges::find(out, path.string()) == out.end()) out.push_back(path.string());
-  };
-  add(fs::weakly_canonical(as_given.parent_path(), error) / as_given.filename());
-  add(fs::weakly_canonical(as_given, error));
-  return out;
-}
-
-}  // namespace
-
-Result<void> run_plan_explain(const PlanExplainOptions& options, Context& context) {
-  const std::vector<std::string> names = names_of(options.file);
-  IEZ_TRY(const auto opened, open_known_store(options.store, context));
-  std::vector<store::Application> applications;
-  if (!options.application.empty()) {
-    IEZ_TRY(applications.emplace_back(), application_of(*opened, options.application));
-  } else {
-    IEZ_TRY(auto all, opened->applications(current_user()));
-    std::ranges::sort(all, {}, [](const store::ApplicationSummary& one) { return -one.last_run_ns; });
-    for (auto& one : all) applications.push_back(std::move(one.application));
-  }
-  std::optional<Found> found;
-  for (const std::string& name : names) {
-    for (const store::Application& one : applications) {
-      IEZ_TRY(found, find_in(*opened, one, name));
-      if (found) break;
+Result<std::vector<PlanReason>> plan_reasons(const std::string& name, const std::string& store, Context& context) {
+  std::vector<PlanReason> out;
+  if (is_file(name) || name.find('/') != std::string::npos) return out;  // a plan file does not tell
+  IEZ_TRY(const auto opened, open_known_store(store, context));
+  IEZ_TRY(const store::Application application, application_of(*opened, name));
+  IEZ_TRY(const auto plan, opened->latest_allocation(application.id));
+  if (!plan) return out;
+  for (const store::AllocationRow& row : plan->rows) {
+    const auto found = std::ranges::find(out, row.reason, &PlanReason::reason);
+    if (found != out.end()) {
+      found->files += row.files;
+    } else {
+      out.push_back({.reason = row.reason, .files = row.files});
     }
-    if (found) break;
   }
-  if (!found) {
-    return fail(Errc::not_found, fmt::format("no plan has {}; files of other names are spread by weight, or left to Lustre",
-                                             text::printable(names.front())));
-  }
-  const std::string& name = found->name;
-  IEZ_TRY(const runs::PlanDetails details,
-          runs::parse_details(found->allocation.details.empty() ? "{}" : found->allocation.details));
-  const std::vector<OstIndex> osts = present_osts(name);
-  const std::string present = osts.empty() ? "" : osts_text(osts);
-  const bool as_planned = follows(found->row, osts);
-  if (options.json) {
-    ordered_json layouts = ordered_json::array();
-    for (const store::StripeLayout& layout : found->row.layouts) layouts.push_back(layout_json(layout));
-    return print(
-        to_line({{"name", name},
-                 {"application", found->application.name},
-                 {"pattern", found->by_pattern ? ordered_json(found->row.name) : ordered_json(nullptr)},
-                 {"created_as", found->row.created_as.empty() ? ordered_json(nullptr) : ordered_json(found->row.created_as)},
-                 {"bytes", found->row.bytes.count},
-                 {"layouts", std::move(layouts)},
-                 {"reason", found->row.reason},
-                 {"state", to_string(found->row.state)},
-                 {"plan", found->allocation.plan},
-                 {"made_ns", found->allocation.made_ns},
-                 {"planner", found->allocation.planner},
-                 {"policy", found->allocation.policy},
-                 {"file_system", found->allocation.file_system},
-                 {"ost_cost_before", details.ost_cost_before},
-                 {"ost_cost_after", details.ost_cost_after},
-                 {"oss_cost_before", details.oss_cost_before},
-                 {"oss_cost_after", details.oss_cost_after},
-                 {"notes", details.notes},
-                 {"now", present.empty() ? ordered_json(nullptr) : ordered_json(present)},
-                 {"follows", present.empty() ? ordered_json(nullptr) : ordered_json(as_planned)}}));
-  }
-  std::string out = fmt::format("{}\n", text::printable(name));
-  if (found->by_pattern) out += fmt::format("by pattern  {}\n", text::printable(found->row.name));
-  if (!found->row.created_as.empty()) out += fmt::format("created as  {}\n", text::printable(found->row.created_as));
-  for (std::size_t i = 0; i < std::min<std::size_t>(found->row.layouts.size(), 8); ++i) {
-    out += fmt::format("{}  {}\n", i == 0 ? "layout    " : "          ", ost_text(found->row.layouts[i]));
-  }
-  out += fmt::format("size        {} foretold\n", to_string(found->row.bytes));
-  out += fmt::format("why         {}\n", found->row.reason);
-  out += fmt::format("balance     OSTCost {:.4f} before, {:.4f} with the plan; OSSCost {:.4f}, {:.4f}\n", details.ost_cost_before,
-                     details.ost_cost_after, details.oss_cost_before, details.oss_cost_after);
-  out += fmt::format("plan        {} of {}, policy {}, by {}, {}\n", found->allocation.plan,
-                     text::printable(found->application.name), found->allocation.policy,
-                     text::printable(found->allocation.planner), time_text(found->allocation.made_ns));
-  out += fmt::format("state       {}\n", to_string(found->row.state));
-  if (!present.empty()) {
-    out += fmt::format("now         {}{}\n", present,
-                       as_planned ? "" : ": not by this plan (it is older, was written over in place, or another one's)");
-  }
-  for (const std::string& note : details.notes) out += fmt::format("note        {}\n", text::printable(note));
-  return print(out);
+  std::ranges::stable_sort(out, {}, [](const PlanReason& one) { return ~one.files; });
+  return out;
 }
 
 // ---- diff ----

@@ -1,6 +1,8 @@
 // `iez plan explain|diff|expire`, and `show` by application: the plans that the interaction database has.
 #pragma once
 
+#include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -8,6 +10,8 @@
 #include "base/units.hpp"
 #include "command.hpp"
 #include "plan_command.hpp"
+#include "store/store.hpp"
+#include "store_command.hpp"
 
 namespace iez::cli {
 
@@ -33,6 +37,24 @@ struct PlanExpireOptions {
   std::optional<Duration> older_than;
   bool json = false;
 };
+
+// The interaction database, which must be there.
+[[nodiscard]] Result<std::unique_ptr<store::Store>> open_known_store(const std::string& flag, Context& context);
+
+// What is no application may have been meant as a plan file: the message says so.
+[[nodiscard]] Result<store::Application> application_of(store::Store& store, const std::string& name,
+                                                        Naming naming = Naming::or_its_start);
+
+// "2 stripes of 1.00 MiB on OST 3,7".
+std::string ost_text(const store::StripeLayout& layout);
+
+// Why the files of the newest plan of an application have their stripes: the most frequent reason first. Of a plan file, which
+// does not tell, none.
+struct PlanReason {
+  std::string reason;
+  std::uint64_t files = 0;
+};
+[[nodiscard]] Result<std::vector<PlanReason>> plan_reasons(const std::string& name, const std::string& store, Context& context);
 
 // The plan file that is meant: a file of this name, or the one of the application, made from the database where it is missing or
 // older. Fails if it is neither.

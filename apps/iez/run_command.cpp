@@ -28,6 +28,7 @@
 #include "store/store.hpp"
 #include "store_command.hpp"
 #include "table.hpp"
+#include "writable_folder.hpp"
 
 namespace iez::cli {
 
@@ -168,14 +169,6 @@ std::unexpected<Error> wrong(std::string_view option, const std::string& given, 
   return fail(Errc::invalid_argument, fmt::format("{} {}: {}", option, text::printable(given), why));
 }
 
-// The folder, or the first one above it that is there, in which it would be made.
-bool can_be_written(const std::string& folder) {
-  std::error_code error;
-  fs::path path = fs::absolute(folder, error).lexically_normal();
-  while (path.has_relative_path() && !fs::exists(path, error)) path = path.parent_path();
-  return fs::is_directory(path, error) && ::access(path.c_str(), W_OK | X_OK) == 0;
-}
-
 // What makes no sense is told before the command runs for hours. Settings are another matter: they are not typed each time, and a
 // run goes on without them.
 Result<void> check(const RunCommandOptions& options) {
@@ -198,14 +191,14 @@ Result<void> check(const RunCommandOptions& options) {
       return wrong("--under", under, "expected a directory");
     }
   }
-  if (!options.trace_folder.empty() && !can_be_written(options.trace_folder)) {
+  if (!options.trace_folder.empty() && !why_not_writable(options.trace_folder).empty()) {
     return wrong("--trace-dir", options.trace_folder, "expected a directory that you may write to");
   }
   if (!options.keep_trace.empty()) {
     const fs::path parent = fs::absolute(options.keep_trace, error).parent_path();
     if (fs::is_directory(options.keep_trace, error))
       return wrong("--keep-trace", options.keep_trace, "a directory; expected a file");
-    if (!fs::is_directory(parent, error) || !can_be_written(parent.string())) {
+    if (!fs::is_directory(parent, error) || !why_not_writable(parent.string()).empty()) {
       return wrong("--keep-trace", options.keep_trace, "its directory is not there, or you may not write to it");
     }
   }

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "api/cluster_counts.hpp"
 #include "api/coordinator_client.hpp"
 #include "base/text.hpp"
 #include "config/settings.hpp"
@@ -20,11 +21,9 @@ namespace {
 struct Report {
   std::string url;
   std::map<std::string, std::size_t> agents;  // by state
-  std::size_t osts = 0;
-  std::size_t stale = 0;
-  std::uint64_t reserved = 0;  // bytes
-  std::size_t plans = 0;       // that wait
-  std::uint64_t files = 0;     // of them
+  api::ClusterCounts cluster;
+  std::size_t plans = 0;    // that wait
+  std::uint64_t files = 0;  // of them
   std::size_t queue = 0;
   bool busy = false;
 };
@@ -58,20 +57,12 @@ Result<Report> ask(api::CoordinatorClient& client, const std::string& url) {
   IEZ_TRY(const std::string agents_text, client.get("/v1/agents"));
   IEZ_TRY(const std::string metrics, client.get("/metrics"));
   IEZ_TRY(const auto plans, client.plans(""));
-  try {
-    const auto cluster = nlohmann::json::parse(cluster_text);
-    for (const auto& file_system : cluster.at("file_systems")) {
-      for (const auto& ost : file_system.at("osts")) {
-        ++out.osts;
-        out.stale += ost.at("stale").get<bool>() ? 1U : 0U;
-        out.reserved += ost.at("reserved").get<std::uint64_t>();
-      }
-    }
-    const auto agents = nlohmann::json::parse(agents_text);
-    for (const auto& agent : agents.at("agents")) ++out.agents[agent.at("state").get<std::string>()];
-  } catch (const nlohmann::json::exception&) {
-    return no_sense(url, "/v1/cluster");
-  }
+  const auto cluster = api::count_cluster(cluster_text);
+  if (!cluster) return no_sense(url, "/v1/cluster");
+  auto agents = api::count_agents(agents_text);
+  if (!agents) return no_sense(url, "/v1/agents");
+  out.cluster = *cluster;
+  out.agents = *std::move(agents);
   for (const api::PlanRow& plan : plans) {
     if (plan.state != "pending") continue;
     ++out.plans;
@@ -95,8 +86,10 @@ std::string to_text(const Report& report) {
       "plans        {} yours to see and not yet written, of {}; {} reserved in all\n"
       "queue        {}\n",
       text::printable(report.url), agents.empty() ? "none" : agents,
-      report.osts == 0 ? "none known" : fmt::format("{} known, {} of them not heard of for long", report.osts, report.stale),
-      report.plans, counted(report.files, "file"), to_string(Bytes{report.reserved}),
+      report.cluster.osts == 0
+          ? "none known"
+          : fmt::format("{} known, {} of them not heard of for long", report.cluster.osts, report.cluster.stale),
+      report.plans, counted(report.files, "file"), to_string(report.cluster.reserved),
       report.busy ? fmt::format("{} wait, since this node is busy", counted(report.queue, "request"))
                   : fmt::format("{} waiting", counted(report.queue, "request")));
 }
@@ -106,9 +99,9 @@ std::string to_json(const Report& report) {
   for (const auto& [state, count] : report.agents) agents[state] = count;
   return to_line({{"url", report.url},
                   {"agents", std::move(agents)},
-                  {"osts", report.osts},
-                  {"stale", report.stale},
-                  {"reserved", report.reserved},
+                  {"osts", report.cluster.osts},
+                  {"stale", report.cluster.stale},
+                  {"reserved", report.cluster.reserved.count},
                   {"plans", report.plans},
                   {"files", report.files},
                   {"queue", report.queue},

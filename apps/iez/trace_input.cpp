@@ -17,8 +17,11 @@
 
 #include <fmt/format.h>
 
+#include "base/clock.hpp"
 #include "base/text.hpp"
 #include "input/byte_stream.hpp"
+#include "input/program_stream.hpp"
+#include "program_file.hpp"
 #include "text_file.hpp"
 #include "trace/darshan_text.hpp"
 #include "trace/recorder_text.hpp"
@@ -33,7 +36,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kExpected =
-    "segments (*.ieztrace), a merged run, CSV with a header line, what darshan-parser prints, or a folder of recorder2text";
+    "segments (*.ieztrace), a merged run, CSV with a header line, a log of Darshan or its text, or a folder of recorder2text";
+constexpr const char* kDarshanParser = "darshan-parser";
+// Of what darshan-parser may print for each byte of a log, which is packed: logs of Darshan's own tests come to 400.
+constexpr std::uint64_t kTextOfLog = 10'000;
 
 std::string said(std::string_view path) { return path == kStandardStream ? "standard input" : text::printable(path); }
 
@@ -148,6 +154,34 @@ Result<LoadedTrace> load_darshan(input::ByteStream& stream, const std::string& p
   return loaded;
 }
 
+// A log in Darshan's own form, by the program that comes with it.
+Result<LoadedTrace> load_darshan_log(const std::string& path, input::ParseReport& report) {
+  const runs::ProgramProbe probe = program_probe();
+  if (!probe.is_program(kDarshanParser)) {
+    return fail(
+        Errc::unsupported,
+        fmt::format("{0}: a log of Darshan in its own form, and {1}, which reads it, is not in $PATH: install darshan-util "
+                    "(a module of most sites, `spack install darshan-util`), or where it is: {1} {0} >log.txt",
+                    said(path), kDarshanParser));
+  }
+  std::error_code error;
+  const std::uint64_t size = fs::file_size(path, error);
+  if (error) return fail_errno(error.value(), path);
+  const SystemClock clock;
+  const input::ProgramLimits limits{.most = Bytes::mib(64) +
+                                            Bytes{size * std::min(kTextOfLog, UINT64_MAX / std::max<std::uint64_t>(1, size))}};
+  // By its whole path, so that no name is taken for an option.
+  const std::vector<std::string> words{probe.canonical(kDarshanParser), fs::absolute(path, error).string()};
+  auto stream = input::program_stream(words, limits, clock);
+  if (!stream) return with_context(std::move(stream).error(), said(path));
+  auto loaded = load_darshan(**stream, path, report);
+  if (!loaded) {
+    return with_context(std::move(loaded).error(),
+                        fmt::format("{}: it is a log of Darshan, which {} is to read", said(path), words[0]));
+  }
+  return loaded;
+}
+
 struct RankFile {
   std::int32_t rank = 0;
   std::string path;
@@ -218,9 +252,8 @@ TraceForm form_of(std::string_view front) {
 std::unexpected<Error> no_trace(const std::string& path, std::string_view front) {
   if (front.empty()) return fail(Errc::parse, fmt::format("{}: found an empty file, expected {}", said(path), kExpected));
   if (trace::detect_text_format(front) == trace::TextFormat::darshan_log) {
-    return fail(
-        Errc::unsupported,
-        fmt::format("{0}: found a log of Darshan in its own form, expected its text: darshan-parser {0} >log.txt", said(path)));
+    return fail(Errc::unsupported,
+                fmt::format("{}: a log of Darshan in its own form cannot be piped, expected its path", said(path)));
   }
   return fail(Errc::parse, fmt::format("{}: found no trace of a known form, expected {}", said(path), kExpected));
 }
@@ -231,6 +264,7 @@ Result<LoadedTrace> load_standard_input(const TraceInputOptions& options, input:
   const TraceForm form = options.form == TraceForm::automatic ? form_of(front) : options.form;
   const std::string path(kStandardStream);
   const auto stream = input::memory_stream(text);
+  if (trace::detect_text_format(front) == trace::TextFormat::darshan_log) return no_trace(path, front);
   if (form == TraceForm::darshan) return load_darshan(*stream, path, report);
   if (form == TraceForm::csv) return load_csv(text, path);
   if (form == TraceForm::automatic) return no_trace(path, front);
@@ -243,6 +277,8 @@ Result<LoadedTrace> load_text(const std::string& path, TraceForm form, std::stri
     IEZ_TRY(const std::string text, read_text_file(path));
     return load_csv(text, path);
   }
+  const bool log = trace::detect_text_format(front) == trace::TextFormat::darshan_log;
+  if (log && (form == TraceForm::darshan || form == TraceForm::automatic)) return load_darshan_log(path, report);
   if (form == TraceForm::darshan) {
     IEZ_TRY(const auto stream, open_stream(path));
     return load_darshan(*stream, path, report);

@@ -1,4 +1,5 @@
-// One run of an application, whatever its trace is: a folder of segments, a merged run, CSV, text of Darshan or of Recorder.
+// One run of an application, whatever its trace is: a folder of segments, a merged run, CSV, a log of Darshan or its
+// text, text of Recorder. A log is read by darshan-parser, which is to be in $PATH; it is run without a shell, and bounded.
 #pragma once
 
 #include <cstdint>

@@ -35,7 +35,7 @@ TEST(GlobalView, TwoApplicationsSeeEachOther) {
   all.insert(all.end(), second.osts.begin(), second.osts.end());
   std::ranges::sort(all);
   EXPECT_EQ(all, (std::vector<std::uint32_t>{0, 1, 2, 3}));
-  EXPECT_EQ(first.reasons.at(0), "2 of 4 usable OSTs");
+  EXPECT_EQ(first.reasons.at(0), "2 of 4 usable OSTs: 2 stripes are set for it");
 }
 
 TEST(GlobalView, PlansThatDoNotRunFade) {

@@ -473,14 +473,14 @@ ServiceState Service::state() {
 }
 
 void Service::keep() {
+  BusyGate gate(options_.cpu_limit, options_.memory_limit);
   std::unique_lock lock(mutex_);
   while (!stop_) {
     lock.unlock();
     const NodeLoad load = options_.load ? options_.load() : NodeLoad{};
     lock.lock();
     load_ = load;
-    const auto over = [](double share, double limit) { return limit < 1 && share >= limit; };
-    const bool busy = over(load.cpu, options_.cpu_limit) || over(load.memory, options_.memory_limit);
+    const bool busy = gate.look(load);
     if (busy != busy_) {
       log_.warning(busy ? "this node is busy: requests wait" : "this node has room again: requests are planned",
                    {{"cpu", fmt::format("{:.2f}", load.cpu)}, {"memory", fmt::format("{:.2f}", load.memory)}});

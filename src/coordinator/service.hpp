@@ -25,6 +25,7 @@
 #include "api/plan_messages.hpp"
 #include "base/clock.hpp"
 #include "base/log.hpp"
+#include "coordinator/busy_gate.hpp"
 #include "coordinator/global_view.hpp"
 #include "coordinator/ledger.hpp"
 #include "http/access.hpp"
@@ -32,11 +33,6 @@
 namespace iez::coordinator {
 
 using http::Identity;
-
-struct NodeLoad {
-  double cpu = 0;  // shares
-  double memory = 0;
-};
 
 struct ServiceOptions {
   std::string folder;      // of the ledger

@@ -14,6 +14,7 @@ namespace iez::forecast {
 namespace {
 
 constexpr std::size_t kMaxListedValues = 65'536;
+constexpr std::int64_t kLongestGap = 16;  // strides that may be skipped where the stride itself was seen only once
 
 enum class Hint { none, rank, step, part, count };
 
@@ -45,6 +46,35 @@ Hint hint_before(std::string_view literal) {
   const auto* const found =
       std::ranges::find_if(kWords, [word](const Words& entry) { return text::iequals(entry.second, word); });
   return found == kWords.end() ? Hint::none : found->first;
+}
+
+// By how much the number of a run grows. Runs that were skipped, or made twice, do not change what is usual. None: no rule is to
+// be seen, as in numbers of jobs.
+std::optional<std::int64_t> usual_stride(std::span<const std::int64_t> values) {
+  std::vector<std::int64_t> strides(values.size() - 1);
+  for (std::size_t i = 0; i < strides.size(); ++i) {
+    if (__builtin_sub_overflow(values[i + 1], values[i], &strides[i])) return std::nullopt;
+  }
+  // Any two numbers have a stride; it takes a third to show that it is no accident.
+  if (strides.size() == 1) return strides[0] == 1 ? std::optional(strides[0]) : std::nullopt;
+  const std::int64_t last = strides.back();
+  if (std::ranges::all_of(strides, [&](std::int64_t stride) { return stride == last; })) return last;
+  // Twice in a row, and most recently: the application may have changed its ways.
+  if (last > 0 && strides[strides.size() - 2] == last) return last;
+  std::int64_t usual = 0;
+  std::ptrdiff_t times = 0;
+  for (const std::int64_t stride : strides) {
+    const auto seen = std::ranges::count(strides, stride);
+    if (stride > 0 && seen >= times) {
+      usual = stride;
+      times = seen;
+    }
+  }
+  if (times >= 2 && 2 * static_cast<std::size_t>(times) >= strides.size()) return usual;
+  // Of two strides one may be a gap of a few of the other.
+  const auto [least, most] = std::ranges::minmax(strides);
+  const bool gap = strides.size() == 2 && least > 0 && most % least == 0 && most / least <= kLongestGap;
+  return gap ? std::optional(least) : std::nullopt;
 }
 
 // A field as a function of the index of its variable, given its value at each index.
@@ -164,12 +194,10 @@ class RoleFinder {
     }
     field.role = FieldRole::run;
     const std::int64_t last = values.back();
-    // Any two job numbers have a constant stride; it takes a third to show that it is no accident.
-    const bool accident = runs() == 2 && values[1] - values[0] != 1;
-    const Series series = make_series(std::move(values), false);
-    field.open = field.kind == FieldKind::word || accident || !series.values.empty();
+    const auto stride = field.kind == FieldKind::word ? std::nullopt : usual_stride(values);
+    field.open = !stride;
     field.series.first = last;
-    field.series.stride = field.open ? 0 : series.stride;
+    field.series.stride = stride.value_or(0);
     return true;
   }
 

@@ -6,8 +6,9 @@
 // Notation: f is a function of g if names with the same g have the same f.
 //
 // Algorithm:
-//   1. A field that is the same within each run and differs between runs marks the run, or is the number of ranks. Fields that
-//      always agree are tied; only the first is looked at further.
+//   1. A field that is the same within each run and differs between runs marks the run, or is the number of ranks. The number of
+//      a run goes on by its usual stride, also behind a gap; where none is to be seen it stays open. Fields that always agree are
+//      tied; only the first is looked at further.
 //   2. If the ranks are known: fields that are the rank plus a constant, the rank divided by a constant (one file per node), its
 //      remainder beside such a one, or that tell ranks apart one to one, belong to the variable "rank".
 //   3. Of the others, those with most values first: a field that is a function of a variable joins it, else it is a new

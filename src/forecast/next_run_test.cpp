@@ -341,5 +341,94 @@ TEST(NextRun, SearchesAreCounted) {
   }
 }
 
+// Histories of one step a run, and of several: whatever was skipped, the very next run is predicted from the last number and the
+// usual stride, and so are all behind it.
+TEST(NextRun, NumbersGoOnBehindAGap) {
+  const std::uint64_t seed = 20'261;
+  Rng rng(seed);
+  for (int trial = 0; trial < 300; ++trial) {
+    const std::uint64_t stride = trial % 3 == 0 ? 1 : rng.between(1, 50);
+    const std::uint64_t steps = rng.between(1, 3);  // of a run
+    const std::uint64_t before = rng.between(stride == 1 ? 2 : 3, 7);
+    const std::uint64_t gap = stride * rng.between(1, 12);
+    SCOPED_TRACE(fmt::format("seed {}, trial {}: stride {}, {} steps, {} runs, then a gap of {}", seed, trial, stride, steps,
+                             before, gap));
+    std::uint64_t number = rng.below(100);
+    Runs runs;
+    const auto write = [&] {
+      runs.start(3);
+      for (std::uint64_t step = 0; step < steps; ++step) {
+        for (int rank = 0; rank < 3; ++rank)
+          runs.write(fmt::format("/s/ckpt_STEP{}_{}", number + step * stride, rank),
+                     1'000'000U * (static_cast<unsigned>(rank) + 1), rank);
+      }
+      number += steps * stride;
+    };
+    for (std::uint64_t run = 0; run < before; ++run) write();
+    number += gap;
+    for (int run = 0; run < 3; ++run) {
+      write();
+      const auto next = predict_next_run(runs.all());
+      ASSERT_TRUE(next) << next.error().message;
+      ASSERT_EQ(next->files.size(), 3 * steps);
+      for (std::uint64_t step = 0; step < steps; ++step) {
+        for (int rank = 0; rank < 3; ++rank) {
+          const auto* file = find(*next, fmt::format("/s/ckpt_STEP{}_{}", number + step * stride, rank));
+          ASSERT_NE(file, nullptr) << next->files[0].name;
+          EXPECT_FALSE(file->open);
+          EXPECT_EQ(file->bytes.count, 1'000'000U * (static_cast<unsigned>(rank) + 1));
+        }
+      }
+    }
+  }
+}
+
+// Numbers of jobs follow no rule, and a step that is made twice does not go on by nothing.
+TEST(NextRun, NumbersOfRuns) {
+  struct Row {
+    std::vector<std::uint64_t> numbers;
+    std::string next;  // "*": not to be known
+  };
+  const std::vector<Row> rows{
+      {.numbers = {1, 2, 4}, .next = "5"},
+      {.numbers = {1, 3, 4}, .next = "5"},
+      {.numbers = {10, 20, 40}, .next = "50"},
+      {.numbers = {1, 3}, .next = "*"},
+      {.numbers = {1, 2, 2, 3}, .next = "4"},
+      {.numbers = {1, 2, 3, 3}, .next = "4"},
+      {.numbers = {1, 2, 3, 4, 2}, .next = "3"},
+      {.numbers = {10, 20, 30, 40, 45, 50}, .next = "55"},
+      {.numbers = {1, 2, 4, 6, 7}, .next = "8"},
+      {.numbers = {9, 8, 7}, .next = "6"},
+      {.numbers = {4711, 4732, 4780}, .next = "*"},
+      {.numbers = {4711, 4712, 5780}, .next = "*"},
+      {.numbers = {4711, 4732, 4780, 4799, 4911}, .next = "*"},
+      {.numbers = {5, 5, 4, 4, 9}, .next = "*"},
+  };
+  for (const Row& row : rows) {
+    Runs runs;
+    for (const std::uint64_t number : row.numbers) {
+      runs.start(2);
+      for (int rank = 0; rank < 2; ++rank) runs.write(fmt::format("/s/out{}.{}", number, rank), 1000, rank);
+    }
+    const auto next = predict_next_run(runs.all());
+    ASSERT_TRUE(next) << next.error().message;
+    EXPECT_NE(find(*next, fmt::format("/s/out{}.1", row.next)), nullptr)
+        << fmt::format("{}", row.numbers.back()) << " -> " << next->files[0].name << ", expected " << row.next;
+  }
+}
+
+TEST(NextRun, StepsThatAreWrittenAnewEachRunDoNotGoOn) {
+  Runs runs;
+  for (const unsigned first : {0U, 3U, 0U, 0U}) {  // one restarted in the middle
+    runs.start(1);
+    for (unsigned step = 0; step < 3; ++step) runs.write(fmt::format("/s/ckpt.{}", first + step), 1000, 0);
+  }
+  const auto next = predict_next_run(runs.all());
+  ASSERT_TRUE(next) << next.error().message;
+  ASSERT_EQ(next->files.size(), 3U);
+  EXPECT_NE(find(*next, "/s/ckpt.0"), nullptr) << next->files[0].name;
+}
+
 }  // namespace
 }  // namespace iez::forecast

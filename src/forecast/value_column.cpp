@@ -88,13 +88,23 @@ std::vector<std::uint32_t> ValueColumn::last_run_rows() const {
 }
 
 bool ValueColumn::continues(std::int64_t stride) const {
+  std::size_t borders = 0;
+  std::size_t kept = 0;      // borders where the next run began one stride behind
+  std::size_t in_a_row = 0;  // of them, up to the last one
+  bool forward = true;
   std::int64_t last = 0;
   for (std::size_t run = 0; run + 1 < segments_.size(); ++run) {
     const auto [low, high] = std::ranges::minmax(std::span(ids_).subspan(segments_[run], segments_[run + 1] - segments_[run]));
-    if (run > 0 && values_[low] != last + stride) return false;
+    if (run > 0) {
+      const bool next = values_[low] - stride == last;
+      ++borders;
+      kept += next ? 1U : 0U;
+      in_a_row = next ? in_a_row + 1 : 0;
+      forward &= values_[low] > last;
+    }
     last = values_[high];
   }
-  return segments_.size() > 2;
+  return kept > 0 && (in_a_row >= 2 || (forward && 2 * kept >= borders));
 }
 
 }  // namespace iez::forecast

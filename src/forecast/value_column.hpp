@@ -31,7 +31,8 @@ class ValueColumn {
   // A row of the last run for each of its values, ascending by value.
   std::vector<std::uint32_t> last_run_rows() const;
 
-  // Whether each run begins one stride behind the end of the run before; false for a single run.
+  // Whether runs begin one stride behind the end of the run before: the last two borders between runs, or half of all where
+  // the others are gaps, steps that no run wrote. False for a single run.
   bool continues(std::int64_t stride) const;
 
  private:

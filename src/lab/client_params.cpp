@@ -129,31 +129,17 @@ std::string ClientParams::rpc_stats_text(const OstTraffic& traffic) const {
 }
 
 std::string ClientParams::stats_text() const {
-  Traffic reads;
-  Traffic writes;
-  const auto add = [](Traffic& to, const Traffic& from) {
-    if (from.requests == 0) return;
-    to.smallest = to.requests == 0 ? from.smallest : std::min(to.smallest, from.smallest);
-    to.largest = std::max(to.largest, from.largest);
-    to.requests += from.requests;
-    to.bytes += from.bytes;
-    to.squares += from.squares;
-  };
-  for (std::uint32_t ost = 0; ost < oscs_.size(); ++ost) {
-    const OstTraffic traffic = files_.traffic(ost);
-    add(reads, traffic.reads);
-    add(writes, traffic.writes);
-  }
+  const FileCalls calls = files_.calls();
   const WallTime now = clock_.wall();
   std::string text = fmt::format("snapshot_time             {} secs.nsecs\nstart_time                {} secs.nsecs\n",
                                  seconds(now.time_since_epoch()), seconds(started_.time_since_epoch()));
-  const auto row = [&text](std::string_view name, const Traffic& of) {
-    if (of.requests == 0) return;
-    text += fmt::format("{:<25} {} samples [bytes] {} {} {} {:.0f}\n", name, of.requests, of.smallest, of.largest, of.bytes,
-                        of.squares);
+  const auto row = [&text](std::string_view name, const CallTotals& of) {
+    if (of.calls == 0) return;
+    text +=
+        fmt::format("{:<25} {} samples [bytes] {} {} {} {:.0f}\n", name, of.calls, of.smallest, of.largest, of.bytes, of.squares);
   };
-  row("read_bytes", reads);
-  row("write_bytes", writes);
+  row("read_bytes", calls.reads);
+  row("write_bytes", calls.writes);
   return text;
 }
 

@@ -311,12 +311,20 @@ struct FsClient::State {
     Traffic& of = is_write ? traffic[ost].writes : traffic[ost].reads;
     --of.in_flight;
     if (credits != 0) traffic[ost].credits = credits;
-    of.smallest = of.requests == 0 ? bytes : std::min(of.smallest, bytes);
-    of.largest = std::max(of.largest, bytes);
     ++of.requests;
     of.bytes += bytes;
-    of.squares += static_cast<double>(bytes) * static_cast<double>(bytes);
     ++of.pages[place((bytes + 4095) / 4096)];
+  }
+
+  // One that moved nothing is no sample, as on Lustre.
+  void count_call(CallTotals& of, std::uint64_t bytes) {
+    if (bytes == 0) return;
+    const std::scoped_lock lock(counting);
+    of.smallest = of.calls == 0 ? bytes : std::min(of.smallest, bytes);
+    of.largest = std::max(of.largest, bytes);
+    ++of.calls;
+    of.bytes += bytes;
+    of.squares += static_cast<double>(bytes) * static_cast<double>(bytes);
   }
 
   const Options options;
@@ -325,6 +333,7 @@ struct FsClient::State {
   std::map<ObjectKey, Home> homes;
   mutable std::mutex counting;
   std::vector<OstTraffic> traffic;
+  FileCalls file_calls;
   ClientLocks locks;
   std::unique_ptr<Channel> mds;
   std::vector<std::unique_ptr<Channel>> osses;
@@ -542,6 +551,7 @@ Outcome<Written> FsClient::write(const Who& who, std::uint64_t inode, std::uint6
   written.drop_pages = written.drop_pages || !whole || (held.waited && kind == WriteKind::page_out);
   written.drop_edges = held.waited;
   if (!state_->release(held)) written.drop_pages = true;
+  if (kind != WriteKind::page_out) state_->count_call(state_->file_calls.writes, written.size);
   if (written.size == 0 && error != 0) return std::unexpected(error);
   return written;
 }
@@ -600,6 +610,7 @@ Outcome<BytesRead> FsClient::read(const Who& who, std::uint64_t inode, std::uint
   }
   read.drop_pages = !state_->release(held);
   if (error != 0) return std::unexpected(error);
+  state_->count_call(state_->file_calls.reads, read.bytes.size());
   return read;
 }
 
@@ -644,6 +655,11 @@ void FsClient::set_limits(std::uint32_t ost, std::uint32_t rpcs_in_flight, std::
 OstTraffic FsClient::traffic(std::uint32_t ost) const {
   const std::scoped_lock lock(state_->counting);
   return state_->traffic[ost];
+}
+
+FileCalls FsClient::calls() const {
+  const std::scoped_lock lock(state_->counting);
+  return state_->file_calls;
 }
 
 bool FsClient::connected(std::uint32_t oss) const { return state_->osses[oss]->connected(); }

@@ -66,9 +66,6 @@ struct Traffic {
 
   std::uint64_t requests = 0;
   std::uint64_t bytes = 0;
-  std::uint64_t smallest = 0;
-  std::uint64_t largest = 0;
-  double squares = 0;  // sum of the squared sizes
   std::uint32_t in_flight = 0;
   Histogram pages{};
   Histogram at_once{};
@@ -78,6 +75,21 @@ struct OstTraffic {
   Traffic reads;
   Traffic writes;
   std::uint32_t credits = 0;  // that the server gave last; 0: none yet
+};
+
+// Calls of programs of one kind, as llite counts them: read() and write(), each once, on however many OSTs its bytes are. What a
+// mapping brings to the servers later is no call.
+struct CallTotals {
+  std::uint64_t calls = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t smallest = 0;
+  std::uint64_t largest = 0;
+  double squares = 0;  // sum of the squared sizes
+};
+
+struct FileCalls {
+  CallTotals reads;
+  CallTotals writes;
 };
 
 class FsClient {
@@ -145,6 +157,7 @@ class FsClient {
   [[nodiscard]] Outcome<FileSystemSpace> space(const Who& who);
   void set_limits(std::uint32_t ost, std::uint32_t rpcs_in_flight, std::uint64_t dirty_bytes);
   [[nodiscard]] OstTraffic traffic(std::uint32_t ost) const;
+  [[nodiscard]] FileCalls calls() const;
   [[nodiscard]] bool connected(std::uint32_t oss) const;
   [[nodiscard]] bool mds_connected() const;
   [[nodiscard]] std::uint64_t reconnects(std::uint32_t oss) const;

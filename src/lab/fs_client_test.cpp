@@ -174,6 +174,46 @@ TEST_P(FsClientModel, BytesAreThoseOfTheModel) {
   }
 }
 
+// As llite counts: a call is one sample, on however many OSTs it is, and what a mapping writes back is none. RPCs are counted
+// beside it.
+TEST(FsClient, CallsAreCountedOnce) {
+  Cluster cluster;
+  FsClient& client = cluster.client(0);
+  const auto made = client.make({}, kRootInode, "x", S_IFREG | 0644, 0, "");
+  ASSERT_TRUE(made);
+  const std::uint64_t inode = made->attributes.inode;
+  model::Layout layout;
+  layout.components = {{.stripe_size = Bytes{65'536}, .stripe_count = 2}};
+  ASSERT_TRUE(client.set_xattr({}, inode, "lustre.lov", lustre::encode_request(layout).value(), 0));
+  ASSERT_TRUE(client.open({}, inode));
+  Rng rng(1);
+  const auto data = draw_bytes(rng, 4 * 65'536);
+  const auto rpcs = [&] {
+    std::uint64_t all = 0;
+    for (std::uint32_t ost = 0; ost < cluster.config().ost_count(); ++ost) all += client.traffic(ost).writes.requests;
+    return all;
+  };
+  ASSERT_TRUE(client.write({}, inode, 0, data, FsClient::WriteKind::plain));
+  const std::uint64_t requests = rpcs();
+  EXPECT_GE(requests, 2U);
+  EXPECT_EQ(client.calls().writes.calls, 1U);
+  EXPECT_EQ(client.calls().writes.bytes, data.size());
+  ASSERT_TRUE(client.write({}, inode, 7, std::span(data).first(100), FsClient::WriteKind::append));
+  ASSERT_TRUE(client.write({}, inode, 0, data, FsClient::WriteKind::page_out));
+  EXPECT_GT(rpcs(), requests + 1);
+  const CallTotals writes = client.calls().writes;
+  EXPECT_EQ(writes.calls, 2U);
+  EXPECT_EQ(writes.bytes, data.size() + 100);
+  EXPECT_EQ(writes.smallest, 100U);
+  EXPECT_EQ(writes.largest, data.size());
+  EXPECT_DOUBLE_EQ(writes.squares, static_cast<double>(data.size()) * static_cast<double>(data.size()) + 10'000);
+  ASSERT_TRUE(client.read({}, inode, 0, data.size()));
+  ASSERT_TRUE(client.read({}, inode, 10 * data.size(), 5));  // behind the end: nothing
+  EXPECT_EQ(client.calls().reads.calls, 1U);
+  EXPECT_EQ(client.calls().reads.bytes, data.size());
+  EXPECT_EQ(cluster.client(1).calls().writes.calls, 0U);
+}
+
 TEST(FsClient, WritesWaitForAServerThatIsAway) {
   Cluster cluster;
   FsClient& client = cluster.client(0);

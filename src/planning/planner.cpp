@@ -264,21 +264,45 @@ Result<Plan> make_plan(const Problem& problem, const PlanOptions& options) {
   return plan;
 }
 
-std::string stripe_reason(const File& file, const Placed& placed, std::size_t usable) {
-  const std::string on = placed.stripes == usable ? fmt::format("all {} usable OSTs", usable)
-                                                  : fmt::format("{} of {} usable OSTs", placed.stripes, usable);
+std::string stripe_reason(const File& file, const Placed& placed, const StripeFacts& facts) {
+  const std::string on = placed.stripes == facts.usable ? fmt::format("all {} usable OSTs", facts.usable)
+                                                        : fmt::format("{} of {} usable OSTs", placed.stripes, facts.usable);
   if (file.stripes != 0) {
     if (placed.stripes < file.stripes) return fmt::format("{}; {} stripes were asked for", on, file.stripes);
-    return on;
+    return fmt::format("{}: {} set for it", on,
+                       placed.stripes == 1 ? "1 stripe is" : fmt::format("{} stripes are", file.stripes));
   }
-  if (placed.stripes == 1) return fmt::format("{}: one process writes it", on);
-  return fmt::format("{}: {}", on, file.shared ? "several processes use it at once" : "it is by far the largest of its phase");
+  const bool alone = facts.phase_files <= 1;
+  const std::uint64_t objects = file.bytes.count / kLeastObject.count;  // that are no smaller than that
+  if (placed.stripes == 1) {
+    if ((file.shared || alone) && objects < 2) {
+      return fmt::format("{}: its {} would make more objects smaller than {}", on, to_string(file.bytes),
+                         to_string(kLeastObject));
+    }
+    if (file.shared) {
+      return fmt::format("{}: more would not make its phase of {} files {:.0f} % faster", on, facts.phase_files,
+                         100 * (kAlike - 1));
+    }
+    if (alone) return fmt::format("{}: one process writes it", on);
+    return fmt::format("{}: one process writes it, and {} files of its phase share them", on, facts.phase_files);
+  }
+  std::string why = file.shared ? "several processes use it at once"
+                    : alone
+                        ? "it is the only large file of its phase"
+                        : fmt::format("it holds {} of the {} of its phase", to_string(file.bytes), to_string(facts.phase_bytes));
+  if (file.shared && !alone) why += fmt::format(", one of {} files of its phase", facts.phase_files);
+  why += fmt::format("; {} on each", to_string(placed.object_bytes));
+  if (placed.stripes < facts.usable) {
+    why += placed.stripes >= objects ? fmt::format(", and smaller objects than {} are not made", to_string(kLeastObject))
+                                     : fmt::format(", and more would not make the phase {:.0f} % faster", 100 * (kAlike - 1));
+  }
+  return fmt::format("{}: {}", on, why);
 }
 
 std::string verdict_text(const Plan& plan) {
   switch (plan.verdict) {
     case Verdict::faster:
-      return fmt::format("predicted to take {:.0f} % of the default's time", 100 / std::max(1e-9, plan.gain()));
+      return fmt::format("{}{:.0f}{}", kPromise, 100 / std::max(1e-9, plan.gain()), kOfDefault);
     case Verdict::more_even:
       return fmt::format("as fast as the default and more even: OSTCost {:.3f} instead of {:.3f}", plan.score.balance.ost_cost,
                          plan.by_default.ost_cost);

@@ -26,6 +26,11 @@ std::uint32_t place_of(std::span<const std::uint32_t> named, std::uint32_t phase
   return phase == kNoPhase ? kNoPhase : static_cast<std::uint32_t>(std::ranges::lower_bound(named, phase) - named.begin());
 }
 
+struct PhaseFacts {
+  std::uint64_t files = 0;
+  Bytes bytes;
+};
+
 std::size_t usable_in(const placement::TargetTable& table, std::uint32_t pool) {
   const placement::Usable usable = placement::usable(table, pool);
   return usable.sound.empty() ? usable.second.size() : usable.sound.size();
@@ -62,6 +67,13 @@ Result<RowsPlan> plan_rows(std::span<const Row> rows, const Surroundings& around
   IEZ_TRY(out.plan, make_plan(problem, options));
   if (out.plan.verdict == Verdict::no_room) out.short_of_room = row_of[out.plan.short_of_room];
   out.rows.resize(rows.size());
+  std::vector<PhaseFacts> phases(problem.phases.size());
+  for (const File& file : out.files) {
+    const std::uint32_t home = home_of(problem, file);
+    if (home >= phases.size() || file.left_alone) continue;
+    ++phases[home].files;
+    phases[home].bytes += file.bytes;
+  }
   for (std::size_t k = 0; k < out.files.size(); ++k) {
     const Placed& placed = out.plan.placement.files[k];
     if (placed.stripes == 0) continue;
@@ -70,7 +82,12 @@ Result<RowsPlan> plan_rows(std::span<const Row> rows, const Surroundings& around
     layout.stripe_size = placed.stripe_size;
     layout.object_bytes = placed.object_bytes;
     for (const std::uint32_t target : out.plan.placement.of(placed)) layout.osts.push_back(around.table.targets[target].ost);
-    if (row.reason.empty()) row.reason = stripe_reason(out.files[k], placed, usable_in(around.table, out.files[k].pool));
+    if (!row.reason.empty()) continue;
+    const std::uint32_t home = home_of(problem, out.files[k]);
+    const PhaseFacts phase = home < phases.size() ? phases[home] : PhaseFacts{.files = 1, .bytes = out.files[k].bytes};
+    row.reason = stripe_reason(
+        out.files[k], placed,
+        {.usable = usable_in(around.table, out.files[k].pool), .phase_files = phase.files, .phase_bytes = phase.bytes});
   }
   return out;
 }

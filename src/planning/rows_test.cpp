@@ -25,6 +25,36 @@ TEST(Rows, APatternStandsForSeveralFilesOnTargetsOfTheirOwn) {
   EXPECT_FALSE(planned->rows[0].reason.empty());
 }
 
+// Why a file has so many stripes: one sentence, with the numbers that decided.
+TEST(Rows, ReasonsTellWhatDecidedTheStripes) {
+  const auto table = machine(3, 5);
+  const auto reason = [&](std::vector<Row> rows) {
+    const auto planned = plan_rows(rows, {.table = table, .phase_seconds = {}, .speed = {}, .load = {}}, {.compare = false});
+    return planned ? planned->rows.at(0).reason : planned.error().message;
+  };
+  const auto shared = [](File one) {
+    one.shared = true;
+    return one;
+  };
+  EXPECT_EQ(reason({{.file = file(8, 0, 0), .files = 15}}),
+            "1 of 15 usable OSTs: one process writes it, and 15 files of its phase share them");
+  EXPECT_EQ(reason({{.file = shared(file(150, 0, 0))}}),
+            "all 15 usable OSTs: several processes use it at once; 10.0 MiB on each");
+  EXPECT_EQ(reason({{.file = file(150, 0, 0)}}), "all 15 usable OSTs: it is the only large file of its phase; 10.0 MiB on each");
+  EXPECT_EQ(
+      reason({{.file = shared(file(3, 0, 0))}}),
+      "3 of 15 usable OSTs: several processes use it at once; 1.00 MiB on each, and smaller objects than 1.00 MiB are not made");
+  EXPECT_EQ(reason({{.file = file(1, 0, 0)}}), "1 of 15 usable OSTs: its 1.00 MiB would make more objects smaller than 1.00 MiB");
+  EXPECT_EQ(reason({{.file = file(8, 0, 4)}}), "4 of 15 usable OSTs: 4 stripes are set for it");
+  EXPECT_EQ(reason({{.file = file(8, 0, 20)}}), "all 15 usable OSTs; 20 stripes were asked for");
+  Row small{.file = file(1, 0, 1), .files = 3};
+  small.file.left_alone = true;
+  EXPECT_EQ(reason({{.file = file(150, 0, 0)}, small}),
+            "all 15 usable OSTs: it is the only large file of its phase; 10.0 MiB on each");
+  const std::string dominant = reason({{.file = file(300, 0, 0)}, {.file = file(1, 0, 1), .files = 3}});
+  EXPECT_NE(dominant.find("it holds 300 MiB of the 303 MiB of its phase; "), std::string::npos) << dominant;
+}
+
 TEST(Rows, PhasesMayBeNumberedInAnyWay) {
   const auto table = machine(1, 2);
   const std::vector<Row> rows{{.file = file(10, 4'000'000'000)}, {.file = file(10, 7)}, {.file = file(10, 7)}};

@@ -183,21 +183,6 @@ void count_osts(Gathered& gathered) {
   }
 }
 
-std::optional<double> ost_cost(const Gathered& gathered, std::size_t osts) {
-  std::map<OstIndex, double> loads;
-  double all = 0;
-  for (const GatheredWrite& write : gathered.writes) {
-    if (write.osts.empty()) return std::nullopt;
-    const auto bytes = static_cast<double>(gathered.files[write.row].written.count);
-    for (const OstIndex ost : write.osts) loads[ost] += bytes / static_cast<double>(write.osts.size());
-    all += bytes;
-  }
-  if (all <= 0 || loads.size() > osts) return std::nullopt;
-  double fullest = 0;
-  for (const auto& [ost, load] : loads) fullest = std::max(fullest, load);
-  return fullest * static_cast<double>(osts) / all;
-}
-
 Result<Gathered> gather(const std::string& trace_folder, std::span<const std::string> folders, Bytes least_file) {
   Gathered out;
   std::vector<Taken> taken;

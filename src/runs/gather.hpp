@@ -15,7 +15,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -48,10 +47,6 @@ struct Gathered {
 // Files below one of the folders, which may be links; those that were only looked at are left out.
 [[nodiscard]] Result<Gathered> gather(const std::string& trace_folder, std::span<const std::string> folders,
                                       Bytes least_file = planning::kLeastFile);
-
-// The fullest of so many OSTs over their mean, by what the run wrote to large files. Nothing: it is not known where one of them
-// lies, or there is none. Pure.
-std::optional<double> ost_cost(const Gathered& gathered, std::size_t osts);
 
 // On how many OSTs the files of each write phase lie, where that is known of all of them. Pure. OSTs with the same number on two
 // file systems are taken for one.

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "runs/compile_plan.hpp"
+#include "runs/ost_cost.hpp"
 #include "trace/segment_test_support.hpp"
 
 namespace iez::runs {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "planning/planner.hpp"
 #include "runs/target_history.hpp"
 
 namespace iez::runs {
@@ -354,6 +355,24 @@ PhaseGains compare_phases(std::span<const store::Run> newest_first, const RunSha
   newest_first = newest_first.first(std::min(newest_first.size(), kLookedAt));
   const Compared runs = runs_of(newest_first, shape, facts_of);
   return {.writes = phase_gains(runs, Kind::writes), .reads = phase_gains(readers_of(runs), Kind::reads)};
+}
+
+std::string told_promise(const std::string& verdict, const GuardAnswer& answer) {
+  const planning::Comparison& gain = answer.gain;
+  if (gain.gain == planning::Gain::unknown || !(gain.ratio > 0)) return verdict;
+  const std::size_t runs = gain.by_default + gain.placed;
+  const bool unclear = gain.gain == planning::Gain::unclear;
+  const std::string measured =
+      fmt::format("measured {:.0f} % over {} runs{}", 100 / gain.ratio, runs, unclear ? ", which is not clear yet" : "");
+  const std::size_t end = verdict.find(planning::kOfDefault);
+  if (!verdict.starts_with(planning::kPromise) || end == std::string::npos) {
+    const std::string_view of = planning::kOfDefault;
+    return fmt::format("{}; measured {:.0f}{} over {} runs{}", verdict, 100 / gain.ratio, of, runs,
+                       unclear ? ", which is not clear yet" : "");
+  }
+  const std::size_t behind = end + planning::kOfDefault.size();
+  return fmt::format("forecast {}, {}{}", verdict.substr(planning::kPromise.size(), behind - planning::kPromise.size()), measured,
+                     verdict.substr(behind));
 }
 
 std::string gain_text(const GuardAnswer& answer) {

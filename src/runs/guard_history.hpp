@@ -124,6 +124,10 @@ struct PhaseGains {
 };
 PhaseGains compare_phases(std::span<const store::Run> newest_first, const RunShape& shape, const FactsOf& facts_of = {});
 
+// What planning promises of a plan, beside what runs have shown: "forecast 7 % of the default's time, measured 105 % over 4
+// runs". A verdict that promises nothing is given as it is, with what was measured behind it; so is each where nothing was.
+std::string told_promise(const std::string& verdict, const GuardAnswer& answer);
+
 // "write 1.90x the default's rate (3 runs each)"; "write as fast as by default (...)"; "write not clear yet (0.62x; ...)"; reads
 // behind it; and both together, where these decide otherwise than writes. Empty: nothing to compare yet.
 std::string gain_text(const GuardAnswer& answer);

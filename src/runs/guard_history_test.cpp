@@ -74,6 +74,21 @@ TEST(GuardHistory, WhatTheTestCannotTellIsNotClear) {
   EXPECT_EQ(gain_text(judge({run(false, 1), run(true, 1.02)})), "write as fast as by default (0.98x, 1 run each)");
 }
 
+// A promise that runs disprove is never told as one: what was measured stands beside it.
+TEST(GuardHistory, WhatIsPromisedAndWhatWasMeasured) {
+  const std::string promise = "predicted to take 7 % of the default's time";
+  EXPECT_EQ(told_promise(promise, judge({run(false, 1)})), promise);
+  EXPECT_EQ(told_promise(promise, judge({run(false, 1), run(false, 1), run(true, 1.05), run(true, 1.05)})),
+            "forecast 7 % of the default's time, measured 105 % over 4 runs");
+  EXPECT_EQ(told_promise(promise, judge({run(false, 1), run(true, 1.15), run(true, 1.15)})),
+            "forecast 7 % of the default's time, measured 115 % over 3 runs, which is not clear yet");
+  EXPECT_EQ(told_promise(promise + "; OST 3 works at about 0.50 of the others' speed", judge({run(false, 2), run(true, 1)})),
+            "forecast 7 % of the default's time, measured 50 % over 2 runs; OST 3 works at about 0.50 of the others' speed");
+  EXPECT_EQ(
+      told_promise("as fast as the default and more even: OSTCost 1.1 instead of 1.3", judge({run(false, 1), run(true, 1.02)})),
+      "as fast as the default and more even: OSTCost 1.1 instead of 1.3; measured 102 % of the default's time over 2 runs");
+}
+
 // ---- What counts ----
 
 constexpr std::int64_t kDay = 24LL * 3600 * 1'000'000'000;

@@ -61,6 +61,9 @@ std::string to_text(const PlanDetails& details) {
   for (const OstIndex ost : details.osts) out["osts"].push_back(ost.value);
   out["before"] = {{"ost", details.ost_cost_before}, {"oss", details.oss_cost_before}};
   out["after"] = {{"ost", details.ost_cost_after}, {"oss", details.oss_cost_after}};
+  if (details.run_cost_before) out["run"]["before"] = *details.run_cost_before;
+  if (details.run_cost_after) out["run"]["after"] = *details.run_cost_after;
+  if (details.file_system_osts > 0) out["run"]["osts"] = details.file_system_osts;
   out["revision"] = details.revision;
   out["notes"] = details.notes;
   return out.dump(-1, ' ', false, json::error_handler_t::replace);
@@ -92,6 +95,15 @@ Result<PlanDetails> parse_details(std::string_view text) {
   };
   costs("before", details.ost_cost_before, details.oss_cost_before);
   costs("after", details.ost_cost_after, details.oss_cost_after);
+  if (const auto run = in.find("run"); run != in.end() && run->is_object()) {
+    const auto cost = [&](const char* key) {
+      const double value = number_or(*run, key, 0);
+      return value >= 1 ? std::optional(value) : std::nullopt;
+    };
+    details.run_cost_before = cost("before");
+    details.run_cost_after = cost("after");
+    details.file_system_osts = static_cast<std::uint64_t>(std::clamp(number_or(*run, "osts", 0), 0.0, double{kMaxOst}));
+  }
   return details;
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,11 +23,16 @@ std::string model_text(const forecast::NextRun& next, std::span<const forecast::
 // Of an allocation, beside its rows.
 struct PlanDetails {
   std::vector<OstIndex> osts;  // that the plan uses
+  // Of all that the file system holds: how full its OSTs and OSSs are, before the files of the plan and with them.
   double ost_cost_before = 1;
   double oss_cost_before = 1;
   double ost_cost_after = 1;
   double oss_cost_after = 1;
-  std::uint64_t revision = 1;  // of the coordinator's plan
+  // Of the run alone (ost_cost.hpp): of the one that the plan was made after, and of this plan. None: not known.
+  std::optional<double> run_cost_before;
+  std::optional<double> run_cost_after;
+  std::uint64_t file_system_osts = 0;  // that these are of; 0: not known
+  std::uint64_t revision = 1;          // of the coordinator's plan
   std::vector<std::string> notes;
 
   friend bool operator==(const PlanDetails&, const PlanDetails&) = default;

@@ -6,7 +6,9 @@
 #include <fmt/format.h>
 
 #include "lustre/layout_file.hpp"
+#include "runs/model_text.hpp"
 #include "runs/next_prediction.hpp"
+#include "runs/ost_cost.hpp"
 #include "runs/planner.hpp"
 #include "runs/pull_note.hpp"
 #include "runs/remote_plan.hpp"
@@ -29,7 +31,10 @@ Result<Learnt> learn(const NextPlanQuestion& question) {
   const std::size_t wanted = std::max<std::size_t>(std::size_t{limits.history} * 4, kLookedAt);
   IEZ_TRY(out.runs, question.store.runs(question.application.id, wanted));
   std::vector<PastRun> history;
-  for (const std::size_t i : runs_to_learn_from(out.runs, limits.history, fit_limits(question.settings))) {
+  const auto skipped = [&](std::size_t newer, std::size_t older) {
+    return goes_on(question.store, question.settings, out.runs[newer], out.runs[older]);
+  };
+  for (const std::size_t i : runs_to_learn_from(out.runs, limits.history, fit_limits(question.settings), skipped)) {
     IEZ_TRY(auto files, question.store.files(out.runs[i].id));
     history.push_back({.run = out.runs[i], .files = std::move(files)});
   }
@@ -63,10 +68,32 @@ Result<void> withdraw(const NextPlanQuestion& question) {
   return {};
 }
 
+// What `iez run` will tell as OSTCost if the plan is followed, and what it told of the run before.
+void note_costs(const NextPlanQuestion& question, const store::Prediction& prediction, store::Allocation& allocation) {
+  const auto cluster = question.before.find(allocation.file_system);
+  auto details = parse_details(allocation.details.empty() ? "{}" : allocation.details);
+  if (cluster == question.before.end() || !details) return;
+  for (store::AllocationRow& row : allocation.rows) {
+    if (row.row >= prediction.rows.size()) continue;
+    row.bytes = prediction.rows[row.row].bytes;
+    row.files = prediction.rows[row.row].files;
+  }
+  details->run_cost_before = question.ost_cost;
+  details->file_system_osts = cluster->second.osts.size();
+  details->run_cost_after = ost_cost(allocation, question.settings.place.least_file, details->file_system_osts);
+  allocation.details = to_text(*details);
+}
+
 }  // namespace
 
 FitLimits fit_limits(const config::Settings& settings) {
   return {.unpredicted = settings.run.unplanned_limit, .size = settings.run.size_limit};
+}
+
+bool goes_on(store::Store& store, const config::Settings& settings, const store::Run& newer, const store::Run& older) {
+  const auto now = store.files(newer.id);
+  const auto before = store.files(older.id);
+  return now && before && only_numbers_differ(*before, *now, settings.place.least_file, fit_limits(settings));
 }
 
 Result<NextPlan> make_next_plan(const NextPlanQuestion& question) {
@@ -129,6 +156,8 @@ Result<NextPlan> make_next_plan(const NextPlanQuestion& question) {
     IEZ_CHECK(withdraw(question));
     return out;
   }
+  note_costs(question, prediction, *out.allocation);
+  out.verdict = told_promise(out.verdict, out.guard);
   IEZ_TRY([[maybe_unused]] const auto id, question.store.put_allocation(*out.allocation));
   return out;
 }

@@ -35,6 +35,7 @@ struct NextPlanQuestion {
   const std::vector<LayoutMount>& mounts;
   const std::unordered_map<std::string, model::Cluster>& before;  // targets when the run began
   std::span<const store::FileRow> files;                          // of the run that just ended; none before a run
+  std::optional<double> ost_cost;                                 // of that run (ost_cost.hpp); none: not known
   store::Store& store;
   std::string host;
   Clock& clock;
@@ -49,13 +50,17 @@ struct NextPlan {
   std::uint64_t files = 0;  // predicted
   LeftAlone left;           // of them
   GuardAnswer guard;
-  std::string verdict;                          // one sentence: why there is no plan, or what it is predicted to gain
-  double gain = 1;                              // predicted
-  bool pulled = false;                          // a coordinator will fetch the prediction
+  std::string verdict;  // one sentence: why there is no plan, or what it is predicted to gain, and what runs showed
+  double gain = 1;      // predicted
+  bool pulled = false;  // a coordinator will fetch the prediction
   std::optional<store::Allocation> allocation;  // stored; with rows
 };
 
 [[nodiscard]] Result<NextPlan> make_next_plan(const NextPlanQuestion& question);
+
+// Whether the newer of two stored runs wrote the files of the older one under other numbers (only_numbers_differ()). False, too,
+// where the files of one are not kept.
+bool goes_on(store::Store& store, const config::Settings& settings, const store::Run& newer, const store::Run& older);
 
 // How the fit of a prediction is judged, by the settings.
 FitLimits fit_limits(const config::Settings& settings);

@@ -1,6 +1,8 @@
 #include "runs/next_prediction.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <unordered_map>
@@ -10,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "forecast/step_places.hpp"
+#include "forecast/template_discovery.hpp"
 #include "plan/pattern_text.hpp"
 #include "plan/plan_reader.hpp"
 #include "runs/helper_files.hpp"
@@ -231,8 +234,61 @@ std::string pattern_text(const NameTemplate& name_template, std::span<const std:
 
 bool teaches(const store::Run& run) { return run.exit_status == 0 && run.written.count > 0 && run.files_kept > 0; }
 
+namespace {
+
+// What a name is but for its numbers: its template, its words, and which of the numbers there are in its run each of its numbers
+// is, by size.
+using NameShape = std::vector<std::int64_t>;
+
+std::vector<NameShape> shapes_of(const forecast::Discovery& discovery, std::size_t begin, std::size_t end) {
+  std::map<std::pair<std::uint32_t, std::size_t>, std::vector<std::int64_t>> numbers;  // by template and field
+  const auto fields_of = [&](std::size_t name) -> const std::vector<forecast::Field>& {
+    return discovery.templates[discovery.template_of[name]].fields;
+  };
+  for (std::size_t i = begin; i < end; ++i) {
+    for (std::size_t f = 0; f < fields_of(i).size(); ++f) numbers[{discovery.template_of[i], f}].push_back(discovery.value(i, f));
+  }
+  for (auto& [field, values] : numbers) {
+    std::ranges::sort(values);
+    values.erase(std::ranges::unique(values).begin(), values.end());
+  }
+  std::vector<NameShape> out;
+  for (std::size_t i = begin; i < end; ++i) {
+    NameShape shape{discovery.template_of[i]};
+    for (std::size_t f = 0; f < fields_of(i).size(); ++f) {
+      const std::int64_t value = discovery.value(i, f);
+      const std::vector<std::int64_t>& values = numbers[{discovery.template_of[i], f}];
+      const bool word = fields_of(i)[f].kind == FieldKind::word;
+      shape.push_back(word ? value : std::ranges::lower_bound(values, value) - values.begin());
+    }
+    out.push_back(std::move(shape));
+  }
+  std::ranges::sort(out);
+  return out;
+}
+
+}  // namespace
+
+bool only_numbers_differ(std::span<const store::FileRow> before, std::span<const store::FileRow> now, Bytes least_file,
+                         const FitLimits& limits) {
+  std::vector<forecast::ObservedName> names;
+  std::array<double, 2> bytes{};
+  std::size_t first = 0;  // of the newer run
+  for (const std::uint32_t run : {0U, 1U}) {
+    first = names.size();
+    for (const store::FileRow& file : run == 0 ? before : now) {
+      if (!wrote(file) || file.written < least_file) continue;
+      names.push_back({.name = final_name(file), .rank = file.rank, .run = run});
+      bytes[run] += static_cast<double>(file.written.count);
+    }
+  }
+  if (first == 0 || names.size() != 2 * first || std::abs(bytes[1] - bytes[0]) > limits.size * bytes[1]) return false;
+  const forecast::Discovery discovery = forecast::discover(names);
+  return shapes_of(discovery, 0, first) == shapes_of(discovery, first, names.size());
+}
+
 std::vector<std::size_t> runs_to_learn_from(std::span<const store::Run> newest_first, std::size_t history,
-                                            const FitLimits& limits) {
+                                            const FitLimits& limits, const GoesOn& goes_on) {
   std::vector<std::size_t> chosen;
   for (std::size_t i = 0; i < newest_first.size() && chosen.size() < history; ++i) {
     const store::Run& run = newest_first[i];
@@ -241,7 +297,9 @@ std::vector<std::size_t> runs_to_learn_from(std::span<const store::Run> newest_f
     if (run.mode != store::RunMode::place) continue;
     FitFacts facts{.files = run.planned + run.unplanned, .unpredicted = run.unplanned, .size_error = std::nullopt};
     if (run.accuracy) facts.size_error = 1 - *run.accuracy / 100;
-    if (!misfit(facts, limits).empty()) break;
+    if (misfit(facts, limits).empty()) continue;
+    const auto older = std::ranges::find_if(newest_first.subspan(i + 1), teaches);
+    if (older == newest_first.end() || !goes_on || !goes_on(i, static_cast<std::size_t>(older - newest_first.begin()))) break;
   }
   if (chosen.empty()) {
     for (std::size_t i = 0; i < newest_first.size() && chosen.empty(); ++i) {

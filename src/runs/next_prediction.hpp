@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -30,11 +31,20 @@ struct PastRun {
 // Whether a run teaches sizes and names: it ended well and wrote something.
 bool teaches(const store::Run& run);
 
+// Whether a run wrote the large files of another one under other numbers: those of another step, as after some that were skipped,
+// or of another job. The names have the same parts in the same combinations, and all files together about the same bytes, by the
+// limit for sizes.
+bool only_numbers_differ(std::span<const store::FileRow> before, std::span<const store::FileRow> now, Bytes least_file,
+                         const FitLimits& limits);
+
+// Of two runs by position: whether that is so of the newer one. Empty: never.
+using GoesOn = std::function<bool(std::size_t newer, std::size_t older)>;
+
 // Which of the runs, newest first, the next one is predicted from: the last `history` that teach, not beyond one whose plan did
-// not fit (the program has changed there; that run shows the new ways). If none ended well, the newest that wrote anything.
-// Positions, oldest first.
+// not fit (the program has changed there; that run shows the new ways), unless only its numbers did not. If none ended well, the
+// newest that wrote anything. Positions, oldest first.
 std::vector<std::size_t> runs_to_learn_from(std::span<const store::Run> newest_first, std::size_t history,
-                                            const FitLimits& limits);
+                                            const FitLimits& limits, const GoesOn& goes_on = {});
 
 struct PredictOptions {
   std::uint32_t ranks = 0;  // of the next run; 0: as the last

@@ -172,6 +172,40 @@ TEST(NextPrediction, WhichRunsTeach) {
   EXPECT_EQ(chosen({done(true), done(true, true, 9, 1), done(true)}, 3), (Positions{2, 1, 0}));
 }
 
+TEST(NextPrediction, ARunThatOnlySkippedNumbersEndsNoHistory) {
+  const std::vector<store::Run> runs{done(true, true, 1, 9), done(true), done(true)};
+  const auto chosen = [&](bool skipped) {
+    return runs_to_learn_from(runs, 3, {.unpredicted = 0.5, .size = 0.25}, [&](std::size_t newer, std::size_t older) {
+      EXPECT_EQ(std::pair(newer, older), std::pair(std::size_t{0}, std::size_t{1}));
+      return skipped;
+    });
+  };
+  EXPECT_EQ(chosen(true), (std::vector<std::size_t>{2, 1, 0}));
+  EXPECT_EQ(chosen(false), std::vector<std::size_t>{0});
+}
+
+TEST(NextPrediction, OnlyNumbersDiffer) {
+  using Names = std::vector<std::pair<std::string, std::uint64_t>>;
+  const auto rows = [](const Names& names) {
+    std::vector<store::FileRow> out;
+    for (const auto& [name, mib] : names) out.push_back(file(name, mib));
+    return out;
+  };
+  const auto differ = [&](const Names& before, const Names& now) {
+    return only_numbers_differ(rows(before), rows(now), Bytes::mib(1), {.unpredicted = 0.5, .size = 0.25});
+  };
+  const Names one{{"/s/ckpt_STEP1_0", 4}, {"/s/ckpt_STEP1_1", 8}, {"/s/log", 0}};
+  EXPECT_TRUE(differ(one, {{"/s/ckpt_STEP4_0", 4}, {"/s/ckpt_STEP4_1", 8}, {"/s/other", 0}})) << "small files do not matter";
+  EXPECT_TRUE(differ(one, {{"/s/ckpt_STEP17_0", 4}, {"/s/ckpt_STEP17_1", 9}}));
+  EXPECT_FALSE(differ(one, {{"/s/ckpt_STEP4_0", 40}, {"/s/ckpt_STEP4_1", 80}})) << "other sizes";
+  EXPECT_FALSE(differ(one, {{"/s/ckpt_STEP4_0", 12}})) << "another count";
+  EXPECT_FALSE(differ(one, {{"/s/ckpt_STEP4_0", 4}, {"/s/ckpt_STEP5_0", 8}})) << "other combinations";
+  EXPECT_FALSE(differ({{"/s/a.1", 4}, {"/s/a.2", 4}}, {{"/s/b.1", 4}, {"/s/b.2", 4}})) << "another word";
+  EXPECT_FALSE(differ({{"/s/x", 4}}, {{"/s/y", 4}}));
+  EXPECT_FALSE(differ({}, {}));
+  EXPECT_TRUE(differ({{"/s/p10.0", 4}, {"/s/p20.0", 4}}, {{"/s/p50.0", 4}, {"/s/p60.0", 4}})) << "two steps a run";
+}
+
 TEST(NextPrediction, PhasesGoOnAndReadingTogetherIsOne) {
   std::vector<store::FileRow> files;
   for (int step = 0; step < 2; ++step) {

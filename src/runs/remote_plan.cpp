@@ -12,6 +12,7 @@
 #include "api/coordinator_client.hpp"
 #include "api/plan_messages.hpp"
 #include "runs/model_text.hpp"
+#include "runs/ost_cost.hpp"
 
 namespace iez::runs {
 
@@ -196,7 +197,11 @@ Result<void> renew_from_coordinator(const config::Settings& settings, store::Sto
   whole->id = 0;
   whole->key.clear();
   whole->made_ns = std::max(answer.made_ns, allocation.made_ns + 1);
-  whole->details = to_text(details_of(answer, whole->rows));
+  PlanDetails details = details_of(answer, whole->rows);
+  details.run_cost_before = known.run_cost_before;
+  details.file_system_osts = known.file_system_osts;
+  details.run_cost_after = ost_cost(*whole, settings.place.least_file, details.file_system_osts);
+  whole->details = to_text(details);
   IEZ_TRY([[maybe_unused]] const auto id, store.put_allocation(*whole));
   return {};
 }

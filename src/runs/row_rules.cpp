@@ -14,6 +14,26 @@ constexpr std::uint32_t kManyStripes = 2000;  // of a default of "all": planning
 
 const std::string& final_name(const store::FileRow& file) { return file.renamed.empty() ? file.name : file.renamed; }
 
+// REQUIRES: the reason is not `none`.
+std::uint64_t& count_of(LeftAlone& left, LeftReason reason) {
+  switch (reason) {
+    case LeftReason::small:
+      return left.small;
+    case LeftReason::existing:
+      return left.existing;
+    case LeftReason::kept:
+      return left.kept;
+    case LeftReason::directory:
+      return left.directory;
+    case LeftReason::site:
+      return left.site;
+    case LeftReason::program:
+    case LeftReason::none:
+      break;
+  }
+  return left.program;
+}
+
 bool was_there(const store::FileRow& file) { return !file.created && file.written.count > 0; }
 
 }  // namespace
@@ -28,6 +48,7 @@ LeftAlone apply_rules(std::span<store::PredictionRow> rows, std::span<const stor
     if (row.bytes >= rules.least_file) of_large.insert(row.phase);
   }
   LeftAlone left;
+  left.rows.reserve(rows.size());
   for (store::PredictionRow& row : rows) {
     const auto found = before.find(row.name);
     const store::FileRow* const seen = found == before.end() ? nullptr : found->second;
@@ -39,23 +60,24 @@ LeftAlone apply_rules(std::span<store::PredictionRow> rows, std::span<const stor
     const bool chosen = given.origin == DefaultOrigin::built_in || replaced;
     row.stripe_count = chosen ? 0 : row.default_stripes;
     row.stripe_size = chosen || overridden ? Bytes{} : given.stripe_size;
-    std::uint64_t* reason = nullptr;
+    LeftReason reason = LeftReason::none;
     const bool together = row.bytes.count >= rules.least_file.count / kTogether && of_large.contains(row.phase);
     if (row.bytes < rules.least_file && !together) {
-      reason = &left.small;
+      reason = LeftReason::small;
     } else if (seen != nullptr && seen->own_layout) {
-      reason = &left.program;
+      reason = LeftReason::program;
     } else if (given.origin == DefaultOrigin::site && !given.plain && !replaced) {
-      reason = &left.site;
+      reason = LeftReason::site;
     } else if ((given.origin == DefaultOrigin::own && !overridden) || (!given.plain && !replaced)) {
-      reason = &left.directory;
+      reason = LeftReason::directory;
     } else if (seen != nullptr && was_there(*seen) && seen->read.count > 0) {
-      reason = &left.kept;
+      reason = LeftReason::kept;
     } else if (seen != nullptr && was_there(*seen) && !rules.replace) {
-      reason = &left.existing;
+      reason = LeftReason::existing;
     }
-    row.left_alone = reason != nullptr;
-    if (reason != nullptr) *reason += row.files;
+    row.left_alone = reason != LeftReason::none;
+    if (row.left_alone) count_of(left, reason) += row.files;
+    left.rows.push_back(reason);
   }
   return left;
 }
@@ -72,6 +94,33 @@ std::string left_alone_text(const LeftAlone& left, Bytes least_file) {
   add(left.site, "where the site's default has several components or a pool");
   add(left.program, "whose stripes the program chooses");
   return out;
+}
+
+std::string default_stripes_text(const store::PredictionRow& row) {
+  if (row.default_stripes >= kManyStripes) return "a stripe on each OST";
+  return row.default_stripes == 1 ? "1 stripe" : fmt::format("{} stripes", row.default_stripes);
+}
+
+std::string left_reason_text(LeftReason reason, const store::PredictionRow& row, Bytes least_file) {
+  const std::string stripes = default_stripes_text(row);
+  switch (reason) {
+    case LeftReason::none:
+      return "";
+    case LeftReason::small:
+      return fmt::format("{} by Lustre: its {} are less than place.least_file ({}), and a layout would gain nothing", stripes,
+                         to_string(row.bytes), to_string(least_file));
+    case LeftReason::existing:
+      return "as it is: the program writes over it in place, so that it keeps its OSTs (iez run --replace moves it aside)";
+    case LeftReason::kept:
+      return "as it is: the program reads it and writes over it in place, so that it keeps its OSTs";
+    case LeftReason::directory:
+      return fmt::format("{}: its directory has a layout of its own, which is kept", stripes);
+    case LeftReason::site:
+      return fmt::format("{}: the file system's default has several components or a pool, and is kept", stripes);
+    case LeftReason::program:
+      return "as the program has it: it chose the stripes itself in the last run";
+  }
+  return "";
 }
 
 }  // namespace iez::runs

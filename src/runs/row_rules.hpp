@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/units.hpp"
 #include "runs/directory_defaults.hpp"
@@ -33,6 +34,9 @@ struct RowRules {
   bool replace = false;  // files that exist are moved aside before the run
 };
 
+// Why a file is left to Lustre.
+enum class LeftReason : std::uint8_t { none, small, existing, kept, directory, site, program };
+
 // Files that are left to Lustre, by reason.
 struct LeftAlone {
   std::uint64_t small = 0;
@@ -41,6 +45,8 @@ struct LeftAlone {
   std::uint64_t directory = 0;  // with a layout of its own
   std::uint64_t site = 0;       // whose default is not a plain one, and is not to be replaced
   std::uint64_t program = 0;    // chose the stripes itself
+
+  std::vector<LeftReason> rows;  // of each row
 
   std::uint64_t all() const { return small + existing + kept + directory + site + program; }
 };
@@ -51,5 +57,12 @@ LeftAlone apply_rules(std::span<store::PredictionRow> rows, std::span<const stor
 
 // "400 files below 1 MiB, 3 written over in place"; empty: none.
 std::string left_alone_text(const LeftAlone& left, Bytes least_file);
+
+// What a file gets without a plan: "4 stripes".
+std::string default_stripes_text(const store::PredictionRow& row);
+
+// Why one file is left to Lustre, and what it gets there: one sentence with the numbers that decided. Empty: it is not. The row
+// is one that apply_rules() has looked at.
+std::string left_reason_text(LeftReason reason, const store::PredictionRow& row, Bytes least_file);
 
 }  // namespace iez::runs

@@ -154,5 +154,30 @@ TEST_F(Rules, WhatTheProgramChoosesIsItsOwn) {
   EXPECT_TRUE(rows_[0].left_alone);
 }
 
+// Each file that is left to Lustre says why, with the numbers that decided.
+TEST_F(Rules, EachFileThatIsLeftSaysWhy) {
+  const auto why = [this](const RowRules& rules = {}) {
+    const LeftAlone left = apply(rules);
+    EXPECT_EQ(left.rows.size(), rows_.size());
+    return left_reason_text(left.rows.at(0), rows_[0], rules.least_file);
+  };
+  EXPECT_EQ(why(), "");
+  set_["/s/a"] = {.components = {{.stripe_size = Bytes::mib(1), .stripe_count = 4}}};
+  EXPECT_EQ(why(), "4 stripes: its directory has a layout of its own, which is kept");
+  set_.clear();
+  last_ = {{.name = "/s/a/f", .written = Bytes::mib(8)}};
+  EXPECT_EQ(why(), "as it is: the program writes over it in place, so that it keeps its OSTs (iez run --replace moves it aside)");
+  last_[0].read = Bytes::mib(1);
+  EXPECT_EQ(why(), "as it is: the program reads it and writes over it in place, so that it keeps its OSTs");
+  last_ = {{.name = "/s/a/f", .written = Bytes::mib(8), .created = true, .own_layout = true}};
+  EXPECT_EQ(why(), "as the program has it: it chose the stripes itself in the last run");
+  last_.clear();
+  set_["/s"] = set_["/s/a"] = progressive();
+  EXPECT_EQ(why(), "4 stripes: the file system's default has several components or a pool, and is kept");
+  set_.clear();
+  rows_[0].bytes = Bytes::kib(12);
+  EXPECT_EQ(why(), "1 stripe by Lustre: its 12.0 KiB are less than place.least_file (1.00 MiB), and a layout would gain nothing");
+}
+
 }  // namespace
 }  // namespace iez::runs

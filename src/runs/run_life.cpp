@@ -33,6 +33,7 @@
 #include "runs/next_plan.hpp"
 #include "runs/next_prediction.hpp"
 #include "runs/old_contents.hpp"
+#include "runs/ost_cost.hpp"
 #include "runs/planner.hpp"
 #include "runs/remote_plan.hpp"
 #include "runs/replaced_files.hpp"
@@ -151,6 +152,7 @@ class RunLife::State {
   void mark_created(const Gathered& gathered);
   Result<void> plan_next();
   Result<void> give_up(const std::string& why);
+  bool numbers_skipped();
   void tell_gain();
   std::string written_file_system() const;
   void tell_unseen();
@@ -342,6 +344,7 @@ NextPlanQuestion RunLife::State::next_question() {
           .mounts = mounts_,
           .before = before_,
           .files = gathered_.files,
+          .ost_cost = report_.ost_cost,
           .store = *store_,
           .host = options_.host,
           .clock = clock_,
@@ -717,7 +720,6 @@ Result<void> RunLife::State::plan_next() {
   IEZ_CHECK(compile_newest());
   report_.next_plan = next.allocation->plan;
   report_.planner = next.allocation->planner;
-  if (const auto details = parse_details(next.allocation->details)) report_.ost_cost_after = details->ost_cost_after;
   return {};
 }
 
@@ -728,6 +730,14 @@ Result<void> RunLife::State::give_up(const std::string& why) {
   (void)::unlink(own_plan().c_str());
   if (allocation_ && allocation_->planner != kLocalPlanner) take_back(options_.settings, allocation_->plan);
   return {};
+}
+
+// Whether this run did what the one before it did, under numbers that were not foreseen: steps were skipped, say.
+bool RunLife::State::numbers_skipped() {
+  const auto runs = store_->runs(application_->id, kLookedBack);
+  if (!runs || runs->empty()) return false;
+  const auto older = std::ranges::find_if(std::span(*runs).subspan(1), teaches);
+  return older != std::span(*runs).end() && goes_on(*store_, options_.settings, runs->front(), *older);
 }
 
 // How this run and those like it compare with Lustre's default.
@@ -797,7 +807,10 @@ void RunLife::State::finish(const Ending& ending) {
   if (report_.mode == Mode::place && options_.plan_file.empty() && !known_unfit_) {
     FitFacts facts{.files = report_.created, .unpredicted = report_.created - report_.predicted, .size_error = std::nullopt};
     if (report_.accuracy) facts.size_error = 1 - *report_.accuracy / 100;
-    if (const std::string why = misfit(facts, fit_limits(options_.settings)); !why.empty()) {
+    const std::string why = misfit(facts, fit_limits(options_.settings));
+    if (!why.empty() && numbers_skipped()) {
+      note("its files have other numbers than predicted: the next run is predicted from these");
+    } else if (!why.empty()) {
       if (const auto given_up = give_up(why); !given_up) {
         note(fmt::format("the plan could not be taken back: {}", given_up.error().message));
       }

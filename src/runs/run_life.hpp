@@ -74,7 +74,6 @@ struct RunReport {
   std::string verdict;    // what planning the next run came to
   std::string planner;    // of it: "local", or the coordinator; "pull": the coordinator will fetch the prediction
   std::uint64_t next_files = 0;
-  double ost_cost_after = 0;  // of the next plan
   std::vector<std::string> notes;
 };
 

@@ -31,7 +31,8 @@ ELSEWHERE = {"help": "iez"}
 AGENTS = {"samples", "age", "duplicates", "restarts", "missing", "skew", "stale_samples", "targets"}
 CONDITIONAL = {"iez-agent": AGENTS,
                "iez-plan": {"application", "plan", "planner", "policy", "made_ns", "file_system", "pattern", "created_as", "reason", "state",
-                            "ost_cost_before", "ost_cost_after", "oss_cost_before", "oss_cost_after", "notes", "now", "follows", "applications"},
+                            "ost_cost_before", "ost_cost_after", "all_files", "ost_before", "ost_after", "oss_before", "oss_after", "measured", "notes", "now",
+                            "follows", "applications"},
                "iez-run": {"recorded", "files", "bytes_written", "created", "predicted", "existing", "placed", "refused", "respected", "accuracy", "ost_cost",
                            "gain", "write_ratio", "read_ratio", "given_up", "next_plan", "verdict", "planner", "next_files"},
                "iez-bench": {"cases"}, "iez-collective": {"unasked", "ways"}, "iez-place": {"placed", "phases", "by_default", "phases_bound", "verdict", "gain"},

@@ -239,6 +239,20 @@ class Loop(RunCase):
         self.assertEqual((larger["mode"], larger["given_up"]), ("place", True), larger)
         self.assertIn("sizes", " ".join(larger["notes"]))
 
+    def test_numbers_that_are_skipped(self):
+        """A checkpoint of one step a run, some of which are left out: the very next run is predicted again."""
+        def step(number):
+            return self.report(["sh", "-c", f"for i in 1 2 3 4; do dd if=/dev/zero of=ckpt_STEP{number}_$i bs=64k count=$i status=none; done"], "--app", "gap")
+
+        self.assertEqual(step(1)["mode"], "learn")
+        second = step(2)  # planned were the files of step 1
+        self.assertEqual((second["predicted"], second["given_up"]), (0, False), second)
+        for number, predicted in ((3, 4), (5, 0), (6, 4), (9, 0), (10, 4), (11, 4)):
+            told = step(number)
+            self.assertEqual((told["mode"], told["created"], told["predicted"], told["placed"], told["given_up"]),
+                             ("place", 4, predicted, predicted, False), (number, told))
+            self.assertEqual("other numbers than predicted" in " ".join(told["notes"]), predicted == 0, told)
+
     def test_a_target_dies(self):
         self.report(["sh", "-c", WRITE], "--app", "dying")
         planned = self.plan("dying")
@@ -262,9 +276,13 @@ class Loop(RunCase):
             self.assertNotIn(victim, self.osts_of(name))
 
     def test_explain_diff_expire(self):
-        self.report(["sh", "-c", WRITE], "--app", "told")
+        first = self.report(["sh", "-c", WRITE], "--app", "told")
         name = str(self.place / "out.3")
         told = json.loads(self.iez("plan", "explain", name, "--json").stdout)
+        self.assertAlmostEqual(told["ost_cost_before"], first["ost_cost"])  # one truth: what the run's line says
+        shown = self.iez("plan", "explain", name).stdout
+        self.assertIn(f'OSTCost {first["ost_cost"]:.3f} in the run before, {told["ost_cost_after"]:.3f} with the plan', shown)
+        self.assertLessEqual(max(map(len, shown.splitlines())), 80, shown)
         self.assertEqual((told["application"], told["planner"], told["state"]), ("told", "local", "planned"))
         self.assertEqual(told["layouts"][0]["osts"], self.plan("told")[name]["osts"])
         self.assertIn("usable OSTs", told["reason"])
@@ -282,7 +300,9 @@ class Loop(RunCase):
         self.assertIn("not by this plan", self.iez("plan", "explain", name).stdout)
         self.assertEqual(self.iez("plan", "explain", "/nowhere", check=False).returncode, 1)
         self.empty()
-        self.report(["sh", "-c", WRITE], "--app", "told")
+        second = self.report(["sh", "-c", WRITE], "--app", "told")
+        self.assertEqual(second["placed"], 6, second)
+        self.assertAlmostEqual(second["ost_cost"], told["ost_cost_after"])
         self.assertTrue(json.loads(self.iez("plan", "explain", name, "--json").stdout)["follows"])
         self.assertNotIn("not by this plan", self.iez("plan", "explain", name).stdout)
         self.assertEqual(self.iez("plan", "show", "tol").stdout, self.iez("plan", "show", "told").stdout)
@@ -303,7 +323,9 @@ class Loop(RunCase):
         over = ["sh", "-c", WRITE.replace("bs=64k", "conv=notrunc bs=64k")]
         self.report(over, "--app", "over")
         self.report(over, "--app", "over")  # planned, and all of them are there
-        self.assertEqual(json.loads(self.iez("plan", "explain", "--json", self.place / "out.1").stdout)["state"], "expired")
+        told = json.loads(self.iez("plan", "explain", "--json", self.place / "out.1").stdout)  # not by the plan that there was
+        self.assertEqual(told["state"], "unplanned", told)
+        self.assertIn("the program writes over it in place", told["reason"])
 
     def test_plan_file_is_made_anew(self):
         self.report(["sh", "-c", WRITE], "--app", "anew")
@@ -486,12 +508,56 @@ class Choice(RunCase):
         self.assertEqual((second["mode"], second["created"], second["predicted"], second["placed"]), ("place", 16, 16, 16), second)
         self.assertIsNotNone(second["write_ratio"], second)
         self.assertRegex(second["gain"], r"^write (\d+\.\d\dx the default's rate|as fast as by default|not clear yet) ?\(")
+        # What was measured stands beside what is promised, wherever it is told.
+        if second["next_plan"]:
+            self.assertRegex(second["verdict"], r"^forecast \d+ % of the default's time, measured \d+ % over 2 runs")
+        told = json.loads(self.iez("plan", "explain", self.place / "out.1", "--json").stdout)
+        self.assertEqual(told["measured"], second["gain"])
+        self.assertRegex(told["notes"][0], r"^forecast \d+ % of the default's time, measured \d+ % over 2 runs")
         shown = json.loads(self.iez("app", "show", "unequal", "--json").stdout)
         history = shown["history"]
         for phase in shown["runs"][0]["phases"]:
             self.assertEqual(phase["kind"], "write")
             self.assertTrue(1 <= phase["osts"] <= 8, phase)
         self.assertEqual((history["whole"]["by_default"], history["whole"]["placed"]), (1, 1), history)
+
+    def test_why_a_file_has_its_stripes(self):
+        """One sentence each: of those with a plan, and of those that have none."""
+        own = self.place / "own"
+        own.mkdir()
+        os.setxattr(own, "lustre.lov", struct.pack("<IIQQIHH", 0x0BD10BD0, 1, 0, 0, 1 << 20, 3, 0xFFFF))
+        command = self.slowly(self.writing(*self.UNEQUAL))
+        command[-1] += "; dd if=/dev/zero of=small bs=4k count=3 status=none; dd if=/dev/zero of=own/f bs=1M count=3 status=none"
+        first = self.report(command, "--app", "why")
+        self.assertTrue(first["next_plan"], first)
+
+        def why(name):
+            text = self.iez("plan", "explain", self.place / name).stdout
+            self.assertLessEqual(max(map(len, text.splitlines())), 80, text)
+            return json.loads(self.iez("plan", "explain", self.place / name, "--json").stdout)
+
+        planned = why("out.1")
+        self.assertRegex(planned["reason"], r"^1 of 8 usable OSTs: one process writes it, and \d+ files of its phase share them$")
+        small = why("small")
+        self.assertEqual(small["reason"], "1 stripe by Lustre: its 12.0 KiB are less than place.least_file (1.00 MiB), and a layout would gain nothing")
+        self.assertEqual((small["state"], small["plan"], small["layouts"], small["application"]), ("unplanned", None, [], "why"))
+        self.assertRegex(small["now"], r"^1 stripe on OST \d$")
+        self.assertEqual(why("own/f")["reason"], "3 stripes: its directory has a layout of its own, which is kept")
+        shown = self.iez("plan", "show", "why")
+        self.assertIn("why  16 files: 1 of 8 usable OSTs: one process writes it", shown.stdout)
+        reasons = json.loads(self.iez("plan", "show", "why", "--json").stdout)["reasons"]
+        self.assertEqual(sum(one["files"] for one in reasons), 16)
+
+    def test_why_a_lone_file_has_its_stripes(self):
+        lone = ["sh", "-c", "dd if=/dev/zero of=lone bs=1M count=24 status=none"]
+        self.report(lone, "--app", "lone")
+        told = json.loads(self.iez("plan", "explain", self.place / "lone", "--json").stdout)
+        self.assertRegex(told["reason"], r"^(all )?\d( of 8)? usable OSTs: it is the only large file of its phase; [\d.]+ MiB on each")
+        self.assertAlmostEqual(told["ost_cost_before"], 8)
+        self.assertLess(told["ost_cost_after"], 8)
+        self.report(["sh", "-c", "dd if=/dev/zero of=even bs=1M count=1 status=none"], "--app", "even", "--no-place")
+        told = json.loads(self.iez("plan", "explain", self.place / "even", "--json").stdout)
+        self.assertEqual(told["reason"], "1 stripe by Lustre's default: asked not to place")
 
     def test_the_default_of_the_site_is_a_template(self):
         """Directories answer with the root's default, as Lustre's do: its stripes are kept, and OSTs chosen. A directory's own is respected."""

@@ -8,6 +8,7 @@ import os
 import pathlib
 import re
 import resource
+import shutil
 import signal
 import stat
 import struct
@@ -359,10 +360,6 @@ class Bad(Case):
                     self.assert_refused(run(*command, path, cwd=out), 1, f"iez {command[0]} {command[1]}: ", path, fragment)
                     self.assertEqual(list(out.iterdir()), [])
 
-    def test_darshan_in_its_own_form(self):
-        path = self.file("x.darshan", b"3.41\0\0\0\0" + struct.pack("<Q", 6567223) + b"\0" * 500)
-        self.assert_refused(run("trace", "show", path), 1, path, "darshan-parser")
-
     def test_segments_cannot_be_piped(self):
         with open(self.file("x.ieztrace", segment([file_slot("/scratch/a", written=7)])), encoding="latin-1") as file:
             self.assert_refused(run("trace", "show", "-", stdin=file), 1, "standard input", "expected their path")
@@ -430,6 +427,95 @@ class Outputs(Case):
         self.text("import", MACSIO, "-o", output)
         self.assertEqual(output.read_text(encoding="utf-8"), self.text("import", MACSIO))
         self.assertEqual([path.name for path in self.folder.iterdir()], ["out.csv"])
+
+
+class DarshanLog(Case):
+    """Logs in Darshan's own form are read by darshan-parser: here by a script in its place, and by the real one where it is."""
+    FRONT = b"3.21\0\0\0\0" + struct.pack("<Q", 6567223)
+
+    def setUp(self):
+        super().setUp()
+        self.log = self.file("app run;$(touch oops)'.darshan", self.FRONT + b"\0" * 500)
+
+    def with_parser(self, body, *arguments, **options):
+        """Runs iez where a script of this body is darshan-parser."""
+        script = self.file("bin/darshan-parser", f"#!/bin/sh\n{body}\n")
+        script.chmod(0o755)
+        return self.run_beside(self.folder / "bin", *arguments, **options)
+
+    def run_beside(self, folder, *arguments, **options):
+        path = os.pathsep.join(filter(None, (str(folder), "/usr/bin", "/bin")))
+        return subprocess.run([IEZ, *map(str, arguments)], check=False, timeout=60, cwd=self.folder, text=True, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "LC_ALL": "C", "PATH": path}, **options)
+
+    def test_is_read_as_its_text(self):
+        told = self.with_parser(f'printf "%s\\n" "$#" "$1" >"{self.folder}/seen"; cat "{MACSIO}"', "trace", "show", "--json", self.log)
+        self.assertEqual((told.returncode, told.stderr), (0, ""))
+        of_text = run("trace", "show", "--json", MACSIO)
+        self.assertEqual({**json.loads(told.stdout), "path": ""}, {**json.loads(of_text.stdout), "path": ""})
+        # One argument, as it is: no shell has seen it.
+        self.assertEqual((self.folder / "seen").read_text(encoding="utf-8"), f"1\n{self.log}\n")
+        self.assertFalse((self.folder / "oops").exists())
+        out = self.folder / "out.csv"
+        imported = self.with_parser(f'cat "{MACSIO}"', "trace", "import", self.log.name, "-o", out)
+        self.assertEqual(imported.returncode, 0, imported.stderr)
+        run("trace", "import", MACSIO, "-o", self.folder / "text.csv")
+        self.assertEqual(out.read_bytes(), (self.folder / "text.csv").read_bytes())
+
+    def test_a_name_that_looks_like_an_option(self):
+        log = self.file("--help.darshan", self.FRONT)
+        told = self.with_parser(f'case "$1" in /*) cat "{MACSIO}";; *) exit 9;; esac', "trace", "show", "--", log.name)
+        self.assertEqual(told.returncode, 0, told.stderr)
+
+    def test_parsers_that_do_not_do_their_work(self):
+        out = self.folder / "out.csv"
+        row = "POSIX\\t0\\t1\\tPOSIX_BYTES_WRITTEN\\t1\\t/a/%d\\t/\\text4"
+        for what, body, expected in (
+                ("prints nothing", "exit 0", "darshan-parser"),
+                ("fails", "echo 'Error: unable to open log file.' >&2; exit 255", "darshan-parser failed (exit status 255): Error: unable to open log file."),
+                ("fails half way", f'head -c 20000 "{MACSIO}"; exit 1', "darshan-parser failed (exit status 1)"),
+                ("is killed", "kill -KILL $$", "darshan-parser failed (signal 9)"),
+                ("prints something else", "echo usage: darshan-parser; echo a,b", "darshan-parser"),
+                ("prints without end", f'cat "{MACSIO}"; while :; do cat "{MACSIO}"; done', "darshan-parser printed more than"),
+                ("prints noise without end", "exec cat /dev/zero", "darshan-parser"),
+                ("prints files without end", f"i=0; while :; do i=$((i+1)); printf '{row}\\n' $i; done | head -c 100000000", "darshan-parser printed more than")):
+            with self.subTest(what):
+                told = self.with_parser(body, "trace", "import", self.log, "-o", out)
+                self.assertEqual((told.returncode, told.stdout), (1, ""))
+                self.assertIn(str(self.log), told.stderr)
+                self.assertIn(expected, told.stderr)
+                self.assertFalse(out.exists())
+
+    def test_without_a_parser_the_message_says_what_to_do(self):
+        if self.parser():
+            self.skipTest("darshan-parser is installed here")
+        told = self.run_beside(self.folder, "trace", "show", self.log)
+        self.assertEqual(told.returncode, 1)
+        for words in (str(self.log), "darshan-parser", "install darshan-util", ">log.txt"):
+            self.assertIn(words, told.stderr)
+
+    def test_cannot_be_piped(self):
+        with open(self.log, "rb") as log:
+            self.assert_refused(run("trace", "show", "-", stdin=log), 1, "standard input", "expected its path")
+
+    @staticmethod
+    def parser():
+        return shutil.which("darshan-parser")
+
+    def test_with_the_real_one(self):
+        """It refuses a log that is cut; what it can read is read, if IEZ_DARSHAN_LOGS names a folder of logs."""
+        if not self.parser():
+            self.skipTest("there is no darshan-parser in $PATH")
+        told = run("trace", "show", self.log)
+        self.assertEqual(told.returncode, 1)
+        self.assertIn("darshan-parser", told.stderr)
+        for log in sorted(pathlib.Path(os.environ.get("IEZ_DARSHAN_LOGS", self.folder / "none")).glob("**/*.darshan")):
+            with self.subTest(log.name):
+                text = self.file("log.txt", subprocess.run([self.parser(), log], check=True, stdout=subprocess.PIPE, timeout=60).stdout)
+                of_log, of_text = run("trace", "show", "--json", log), run("trace", "show", "--json", text)
+                self.assertEqual(of_log.returncode, of_text.returncode, of_log.stderr)
+                if of_log.returncode == 0:
+                    self.assertEqual({**json.loads(of_log.stdout), "path": ""}, {**json.loads(of_text.stdout), "path": ""})
 
 
 if __name__ == "__main__":
