@@ -125,8 +125,8 @@ void CommandLine::add_jobs_keeping(CLI::App& jobs) {
 
   CLI::App* const sql =
       jobs.add_subcommand("sql", "Prints the SQL of an analysis, for other engines; without a name, lists them");
-  sql->add_option("NAME", jobs_sql_.name, "Which one")->type_name("");
-  for (const jobs::SqlFile& file : jobs::sql_files()) arguments_[sql].emplace_back(file.name);
+  const CLI::Option* const name = sql->add_option("NAME", jobs_sql_.name, "Which one")->type_name("");
+  for (const jobs::SqlFile& file : jobs::sql_files()) offer(name, std::array{file.name});
   on(sql, [this](Context& context) { return run_jobs_sql(jobs_sql_, context); });
 }
 

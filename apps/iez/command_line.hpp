@@ -80,7 +80,18 @@ class CommandLine {
         },
         text);
     option->check(CLI::IsMember(names).description(""))->type_name(fmt::format("{}", fmt::join(names, "|")));
-    choices_[option] = std::move(names);
+    offer(option, names);
+  }
+
+  // What completion offers for a value.
+  template <typename Words>
+  void offer(const CLI::Option* option, const Words& words) {
+    for (const auto& word : words) values_[option].choices.push_back({.word = std::string(word), .text = ""});
+  }
+  void offer(const CLI::Option* option, Gathered gathered) { values_[option].gathered = gathered; }
+  // Numbers of OSTs, with commas between them.
+  void offer_osts(const CLI::Option* option) {
+    values_[option] = {.choices = {}, .gathered = Gathered::osts, .names = ShellNames::none, .list = true};
   }
 
   // A size or a rate, as people write it.
@@ -112,7 +123,7 @@ class CommandLine {
 
   void on(CLI::App* command, Action action);
 
-  static void add_sources(CLI::App& command, SourceOptions& options);
+  void add_sources(CLI::App& command, SourceOptions& options);
   static void add_watch(CLI::App& command, WatchOptions& options);
   void add_status();
   void add_top();
@@ -143,6 +154,7 @@ class CommandLine {
   void add_serve();
   void add_token();
   void add_lab();
+  void add_lab_choice(CLI::App& command, LabChoice& choice);
   void add_lab_up(CLI::App& command);
   void add_collective();
   void add_workload_common(CLI::App& command, WorkloadOptions& options);
@@ -167,15 +179,14 @@ class CommandLine {
   std::string complaint(const CLI::ParseError& problem, const CLI::App& command) const;
   std::string suggestion(const CLI::ParseError& problem, const CLI::App& command) const;
   [[nodiscard]] int failed(const Error& error) const;
-  std::vector<CommandWords> words() const;
-  void collect(const CLI::App& app, const std::string& path, std::vector<CommandWords>& all) const;
-  void add_options(const CLI::App& app, std::vector<OptionWords>& options) const;
+  CommandWords words(const CLI::App& app) const;
+  ValueWords values_of(const CLI::Option& option) const;
+  int complete_line(std::span<const char* const> words) const;
 
   CLI::App app_;
   Action action_;
   std::span<const char* const> given_;
-  std::map<const CLI::Option*, std::vector<std::string>> choices_;
-  std::map<const CLI::App*, std::vector<std::string>> arguments_;
+  std::map<const CLI::Option*, ValueWords> values_;  // that completion offers; of others the kind of value tells
   Logger::Options log_;
   StatusOptions status_;
   TopOptions top_;

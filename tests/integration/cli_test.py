@@ -1,15 +1,12 @@
 #!/usr/bin/env python3
-"""The command line: exit statuses, help, suggestions, what goes to which stream, JSON, watching, several sources, completion, benches."""
+"""The command line: exit statuses, help, suggestions, what goes to which stream, JSON, watching, several sources, benches."""
 
 import json
 import os
 import pathlib
-import pwd
 import re
-import shutil
 import signal
 import subprocess
-import tempfile
 import time
 import unittest
 
@@ -388,87 +385,6 @@ class Terminal(Case):
 
     def test_documents_have_no_colour(self):
         json.loads(self.on_terminal("status", "--root", "lustre-2.10.1", "--json"))
-
-
-class Completion(Case):
-    @classmethod
-    def setUpClass(cls):
-        cls.script = run("completion", "bash").stdout
-
-    def complete(self, *words):
-        """What is offered for the last word."""
-        line = 'source /dev/stdin; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _iez; printf "%s\\n" "${COMPREPLY[@]}"'
-        result = subprocess.run([shutil.which("bash"), "--norc", "-uc", line, "bash", *words], input=self.script, capture_output=True,
-                                text=True, check=False, timeout=60, cwd=CAPTURES)
-        self.assertEqual((result.returncode, result.stderr), (0, ""), words)
-        return sorted(word for word in result.stdout.split("\n") if word)
-
-    def test_offers(self):
-        levels = ["debug", "error", "info", "off", "warning"]
-        for words, offered in (
-            (("iez", ""), ["advise", "agent", "app", "bench", "collective", "completion", "contention", "db", "demo", "doctor", "forecast", "help", "inject", "jobs", "keys", "lab",
-                           "layout", "log", "place", "plan", "repro", "run", "serve", "sim", "status", "token", "top", "trace", "tune", "workload"]),
-            (("iez", "st"), ["status"]),
-            (("iez", "zz"), []),
-            (("iez", "--log"), ["--log-format", "--log-level"]),
-            (("iez", "--log-level", ""), levels),
-            (("iez", "--log-level", "w"), ["warning"]),
-            (("iez", "--log-level", "debug", "to"), ["token", "top"]),
-            (("iez", "status", "--no"), ["--no-header"]),
-            (("iez", "top", "--s"), ["--since", "--sort"]),
-            (("iez", "top", "--sort", "r"), ["rate", "read"]),
-            (("iez", "top", "-s", "r"), ["rate", "read"]),
-            (("iez", "top", "--per", ""), ["job", "ost", "server"]),
-            (("iez", "top", "--log-level", "e"), ["error"]),
-            (("iez", "top", "--job", "status", "--re"), ["--reverse"]),
-            (("iez", "layout", ""), ["set", "show"]),
-            (("iez", "layout", "sh"), ["show"]),
-            (("iez", "layout", "show", "--r"), ["--raw"]),
-            (("iez", "layout", "set", "--o"), ["--osts", "--overstripe"]),
-            (("iez", "trace", ""), ["export", "import", "merge", "show"]),
-            (("iez", "trace", "show", "--from", "r"), ["recorder"]),
-            (("iez", "forecast", "run", "--s"), ["--scale", "--score"]),
-            (("iez", "bench", "lu"), ["lustre-parse"]),
-            (("iez", "bench", "loop", "--case", "shared"), ["shared", "shared-4"]),
-            (("iez", "completion", ""), ["bash"]),
-            (("iez", "help", "la"), ["lab", "layout"]),
-            (("iez", "status", "--root", "lustre-2.1"), ["lustre-2.10.1", "lustre-2.17.0-after", "lustre-2.17.0-before"]),
-            (("iez", "top", "--since", "lustre-2.10"), ["lustre-2.10.1"]),
-            (("iez", "layout", "show", "--raw", "SOU"), ["SOURCES.md"]),
-        ):
-            with self.subTest(words=words):
-                self.assertEqual(self.complete(*words), offered)
-
-    def test_applications_are_offered(self):
-        with tempfile.TemporaryDirectory() as folder:
-            environment = {"PATH": f"{pathlib.Path(IEZ).resolve().parent}:{os.environ['PATH']}", "IEZ_STATE": folder}
-            script = 'source /dev/stdin; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _iez; printf "%s\\n" "${COMPREPLY[@]}"'
-
-            def offered(*words):
-                return sorted(subprocess.run(["bash", "--norc", "-uc", script, "bash", *words], input=self.script, capture_output=True, text=True,
-                                             check=True, timeout=60, env=environment).stdout.split())
-
-            self.assertEqual(offered("iez", "app", "show", ""), [])
-            known = (ROOT / "tests/fuzz/corpus/store_lines/all_kinds").read_text(encoding="utf-8")
-            known = known.replace('"owner":"ann"', f'"owner":"{pwd.getpwuid(os.getuid()).pw_name}"')
-            subprocess.run([IEZ, "db", "import", "-"], check=True, capture_output=True, timeout=60, env=environment, input=known, text=True)
-            for words in (("iez", "app", "show", ""), ("iez", "app", "forget", ""), ("iez", "run", "--app", ""), ("iez", "plan", "explain", "--app", "")):
-                self.assertEqual(offered(*words), ["ior"], words)
-
-    def test_every_option_is_offered(self):
-        def told(*command):
-            return set(re.findall(r"(?m)^  (?:-\w,)?(--[\w-]+)", run(*command, "--help").stdout))
-
-        everywhere = told()  # the options of iez itself may stand behind any command
-        for command in COMMANDS:
-            # The options of a command may stand behind its subcommands, too.
-            above = set().union(*(told(*command[:n]) for n in range(1, len(command))))
-            self.assertEqual(set(self.complete("iez", *command, "--")), told(*command) | above | everywhere, command)
-
-    def test_it_is_registered(self):
-        result = subprocess.run(["bash", "--norc", "-c", "source /dev/stdin; complete -p iez"], input=self.script, capture_output=True, text=True,
-                                check=False, timeout=60)
-        self.assertIn("-F _iez iez", result.stdout)
 
 
 class Bench(Case):
