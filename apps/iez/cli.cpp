@@ -134,6 +134,7 @@ CommandLine::CommandLine() : app_("iez: an end-to-end I/O control plane for Lust
   for (CLI::App* const command : app_.get_subcommands([](CLI::App*) { return true; })) {
     if (const std::string_view group = group_of(command->get_name()); !group.empty()) command->group(std::string(group));
   }
+  refuse_empty_values(app_);
 }
 
 int CommandLine::run(int argc, const char* const* argv) {
@@ -158,14 +159,6 @@ Result<Duration> CommandLine::parse_positive_duration(std::string_view text) {
   IEZ_TRY(const Duration duration, parse_duration(text));
   if (duration == Duration::zero()) return fail(Errc::invalid_argument, "must be more than 0");
   return duration;
-}
-
-// An unsigned number: "-1" would wrap around.
-CLI::Validator CommandLine::whole_number() {
-  return {[](const std::string& given) {
-            return text::parse_u64(given) ? std::string{} : fmt::format("'{}': expected a whole number", given);
-          },
-          ""};
 }
 
 void CommandLine::add_bench() {
@@ -207,7 +200,7 @@ void CommandLine::add_completion() {
   for (const auto& [name, script] : kShells) names.emplace_back(name);
   offer(command->add_option("SHELL", shell_, fmt::format("{}", fmt::join(names, ", ")))
             ->required()
-            ->check(CLI::IsMember(names).description(""))
+            ->check(one_of(names))
             ->type_name(""),
         names);
   on(command, [this](Context&) {
@@ -234,7 +227,7 @@ int CommandLine::usage(const CLI::ParseError& problem) const {
     return printed ? kDone : failed(printed.error());
   }
   const CLI::App& command = innermost(app_);
-  fmt::print(stderr, "iez: {}{}\nTry '{} --help'.\n", complaint(problem, command), suggestion(problem, command),
+  fmt::print(stderr, "iez: {}{}\nTry '{} --help'.\n", text::printable(complaint(problem, command)), suggestion(problem, command),
              path_of(command));
   return kUsage;
 }
@@ -242,18 +235,6 @@ int CommandLine::usage(const CLI::ParseError& problem) const {
 const CLI::App& CommandLine::innermost(const CLI::App& app) {
   const auto parsed = app.get_subcommands();
   return parsed.empty() ? app : innermost(*parsed.front());
-}
-
-// In place of CLI11's "A subcommand is required", where a word is one that nobody knows.
-std::string CommandLine::complaint(const CLI::ParseError& problem, const CLI::App& command) const {
-  const auto code = static_cast<CLI::ExitCodes>(problem.get_exit_code());
-  const std::vector<std::string> words = app_.remaining(true);
-  const bool lacks = code == CLI::ExitCodes::ExtrasError || code == CLI::ExitCodes::RequiredError;
-  const bool has_commands = !command.get_subcommands([](const CLI::App*) { return true; }).empty();
-  if (lacks && has_commands && !words.empty() && !words.front().starts_with('-')) {
-    return fmt::format("unknown command '{}'", text::printable(words.front()));
-  }
-  return problem.what();
 }
 
 std::string CommandLine::path_of(const CLI::App& command) {

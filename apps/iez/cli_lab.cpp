@@ -53,7 +53,7 @@ void CommandLine::add_lab() {
             ->add_option("KIND", lab_fault_.kind,
                          "slow, full, off: an OST; drop: a server loses requests; kill: a process; none: all well")
             ->required()
-            ->check(CLI::IsMember(faults).description(""))
+            ->check(one_of(faults))
             ->type_name(""),
         faults);
   offer(fault->add_option("TARGET", lab_fault_.target, "ost3, oss0, mds, client0; nothing with none: everything")->type_name(""),
@@ -95,7 +95,7 @@ void CommandLine::add_lab_up(CLI::App& command) {
   size("--stripe-size", o.stripe_size, "Of such a file (default: 1 MiB)");
   const std::vector<std::string> laws(kLaws.begin(), kLaws.end());
   CLI::Option* const law = up->add_option("--law", o.law, "That gives clients their requests in flight (default: none)")
-                               ->check(CLI::IsMember(laws).description(""))
+                               ->check(one_of(laws))
                                ->type_name("none|cc|goal");
   offer(law, laws);
   add_duration(*up, "--goal", "Latency that the law steers to", false, [&o](Duration given) { o.goal = given; });

@@ -43,7 +43,7 @@ void CommandLine::add_store() {
   serve->add_option("--certificate-key", db_serve_.certificate_key, "Its key")->type_name("FILE");
   serve->add_option("--rate-limit", db_serve_.rate_limit, "Requests of one user a second, 0 for any number (default: 100)")
       ->type_name("N")
-      ->check(CLI::Range(0.0, 1e9).description(""));
+      ->check(number(0.0, 1e9));
   add_store_flags(*serve, db_serve_.common);
   on(serve, [this](Context& context) { return run_db_serve(db_serve_, context); });
 }

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -54,6 +55,9 @@
 
 namespace iez::cli {
 
+// "a, b or c".
+std::string listed_by_or(std::span<const std::string> words);
+
 class CommandLine {
  public:
   CommandLine();
@@ -79,7 +83,7 @@ class CommandLine {
           }
         },
         text);
-    option->check(CLI::IsMember(names).description(""))->type_name(fmt::format("{}", fmt::join(names, "|")));
+    option->check(one_of(names))->type_name(fmt::format("{}", fmt::join(names, "|")));
     offer(option, names);
   }
 
@@ -118,8 +122,12 @@ class CommandLine {
 
   static Result<Duration> parse_positive_duration(std::string_view text);
 
+  static constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
   // An unsigned number: "-1" would wrap around.
-  static CLI::Validator whole_number();
+  static CLI::Validator whole_number(std::uint64_t least = 0, std::uint64_t most = kNoLimit);
+  static CLI::Validator number(double least, double most);
+  static CLI::Validator one_of(std::vector<std::string> words);
+  static void refuse_empty_values(CLI::App& app);
 
   void on(CLI::App* command, Action action);
 
@@ -164,6 +172,7 @@ class CommandLine {
   void add_demo();
   void add_agent();
   void add_keys();
+  static void add_number(CLI::App& command, const std::string& name, double& value, const std::string& text);
   static void add_jobs_store(CLI::App& command, JobsStoreOptions& options);
   static void add_jobs_range(CLI::App& command, JobsRangeOptions& options);
   static void add_jobs_analysis(CLI::App& command, jobs::AnalysisOptions& options);

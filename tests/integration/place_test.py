@@ -296,16 +296,16 @@ class Explain(Case):
     def test_errors(self):
         self.assert_fails(1, "iez place explain: no file 'ior.3' among the 32 requests; did you mean 'ior.03'?", "explain", "ior.3", "-c", TESTBED, "-q", MIXED)
         self.assert_fails(2, "explain takes no --compare", "--compare", "-c", TESTBED, "-q", MIXED, "explain", "ior.03")
-        self.assert_fails(2, "NAME is required", "explain", "-c", TESTBED, "-q", MIXED)
+        self.assert_fails(2, "NAME is missing: The file's name in the requests", "explain", "-c", TESTBED, "-q", MIXED)
 
 
 class Errors(Case):
     def test_usage(self):
         for arguments, message in (
-            (("-c", TESTBED), "--requests is required"),
-            (("-c", TESTBED, "-r", "lustre-2.10.1", "-q", IOR8), "--root excludes --cluster"),
+            (("-c", TESTBED), "--requests is missing: "),
+            (("-c", TESTBED, "-r", "lustre-2.10.1", "-q", IOR8), "--root and --cluster cannot be given together"),
             (("-c", TESTBED, "-q", IOR8, "-p", "balance"), "no policy 'balance'; did you mean balanced?"),
-            (("-c", TESTBED, "-q", IOR8, "-p", "balanced", "--compare"), "excludes"),
+            (("-c", TESTBED, "-q", IOR8, "-p", "balanced", "--compare"), "cannot be given together"),
             (("-c", TESTBED, "-q", IOR8, "-x", "1,x"), "--exclude"),
             (("-c", TESTBED, "-q", IOR8, "-x", "99"), "OST 99, which the cluster does not have"),
             (("-c", TESTBED, "-q", IOR8, "--seed", "-1"), "expected a whole number"),

@@ -417,7 +417,7 @@ class Refused(Case):
         small = self.small()
         for extra, fragment in ((("--jobs", "0"), "--jobs"), (("--jobs", "-1"), "whole number"), (("--jobs", "5000"), "1 to 1024"), (("--seeds", "0"), "--seeds"),
                                 (("--samples",), "--json"), (("--json", "--csv", "-"), "standard output"), (("--html", "-", "--csv", "-"), "standard output"),
-                                (("--plot", "--no-plot"), "excludes"), (("--html", "x", "--csv", "x"), "two files")):
+                                (("--plot", "--no-plot"), "cannot be given together"), (("--html", "x", "--csv", "x"), "two files")):
             with self.subTest(extra=extra):
                 self.assert_refused(2, [fragment], "run", small, *extra)
 
