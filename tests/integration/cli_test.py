@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The command line: exit statuses, help, suggestions, what goes to which stream, JSON, watching, several sources, benches."""
 
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -118,6 +119,52 @@ class Exit(Case):
                 self.assert_ends(result, 2, f"Try '{where}")
                 self.assertTrue(result.stderr.startswith("iez: "), result.stderr)
                 self.assertEqual(result.stdout, "")
+
+    def test_what_is_said_of_a_wrong_line(self):
+        for words, said in (
+            ((), "say which command; 'iez --help' lists them"), (("layout",), "say which command: show or set"),
+            (("layout", "show"), "PATH is missing: Files or directories on Lustre"), (("jobs", "contention"), "--at is missing: When (UTC)"),
+            (("completion", "tcsh"), "SHELL: 'tcsh': expected bash, zsh or fish; did you mean bash?"),
+            (("contention", "--osts", "-1"), "--osts: '-1': expected a whole number, 0 or more"),
+            (("contention", "--osts", "9" * 30), f"--osts: '{'9' * 30}' is too large"), (("lab", "up", "--stripe-count", "70000"), "--stripe-count: '70000' is too large"),
+            (("contention", "--max-load", "x"), "--max-load: 'x': expected a number"), (("status", "--json=x"), "--json takes no value; found 'x'"),
+            (("top", "--limit"), "--limit needs a value: N"), (("top", "-n"), "--limit needs a value: N"), (("top", "--sort"), "--sort needs a value: bytes, rate, read, write, ops, size or job"),
+            (("top", "--interval", "x"), "--interval: 'x': expected a duration such as 250ms, 2s or 5min"),
+            (("top", "--limit", "1", "--limit", "2"), "--limit is given 2 times; give it once"), (("run", "--app", "", "--", "true"), "--app: the value is empty: expected NAME"),
+            (("status", "--every", "1s"), "--every needs --watch, too"), (("run", "--learn", "--plan", "x", "true"), "--learn and --plan cannot be given together"),
+            (("serve", "--cpu-limit", "1.5"), "--cpu-limit: '1.5': expected a number from 0 to 1"), (("log", "flatten", "-j", "0", "x"), "--jobs: '0': expected a whole number from 1 to 1024"),
+            (("status", "--zzz=1"), "unknown option '--zzz'"), (("status", "lustre-2.10.1"), "'lustre-2.10.1' is a word too many"),
+        ):
+            with self.subTest(words=words):
+                result = run(*words)
+                self.assert_ends(result, 2)
+                self.assertEqual(result.stderr.splitlines()[0], f"iez: {said}")
+
+    def test_every_option_with_every_kind_of_wrong_value(self):
+        """In our words, with the option that is meant. An option that nobody knows is behind each, so that nothing is ever run."""
+        foreign = re.compile(r"not in \{|not in range|required|[Cc]ould not convert|not expected|excludes|requires|At Most|argument")
+        asked = []
+        for command in ((), *COMMANDS):
+            for name, kind in re.findall(r"(?m)^  (?:-\w,)?(--[\w-]+|-\w\b)((?: [^\s]+)?)(?=\s|$)", run(*command, "--help").stdout):
+                if name in ("--help", "--version"):
+                    continue
+                if not kind:
+                    asked.append((command, name, ("--nosuch", f"{name}=x")) if name.startswith("--") else (command, "", ("--nosuch", name)))
+                    continue
+                asked.append((command, name, (name,)))
+                asked.append((command, name, ("--nosuch", name, "")))
+                asked += [(command, "", ("--nosuch", name, value)) for value in ("x", "1.5", "9" * 25, "\x1b[31m")]
+                asked += [(command, "", ("--nosuch", f"{name}=-1")), (command, "", ("--nosuch", name, "1", name, "1"))]
+        self.assertGreater(len(asked), 2000)
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            for (command, name, words), result in zip(asked, pool.map(lambda one: run(*one[0], *one[2]), asked)):
+                where = (command, words)
+                self.assertEqual((result.returncode, result.stdout), (2, ""), where)
+                first, remedy = result.stderr.splitlines()
+                self.assertTrue(first.startswith(f"iez: {name}"), (where, first))
+                self.assertNotRegex(first, foreign, where)
+                self.assertNotIn("\x1b", first)
+                self.assertEqual(remedy, f"Try '{' '.join(('iez', *command))} --help'.")
 
     def test_a_suggestion_for_what_nobody_knows(self):
         for command, meant in (
@@ -330,7 +377,7 @@ class Terminal(Case):
                 ("contention", "--root", "lustre-2.17.0-after", "--since", "lustre-2.17.0-before"))
 
     def test_what_is_shown_fits_the_terminal(self):
-        for columns in (80, 100, 120):
+        for columns in (60, 80, 100, 120):
             for command in self.CAPTURED:
                 with self.subTest(command=command, columns=columns):
                     text, status = output_on_terminal((IEZ, *command), stderr=subprocess.DEVNULL, cwd=CAPTURES, columns=columns,
@@ -365,6 +412,20 @@ class Terminal(Case):
         session.type("q")
         self.assertEqual(session.end(), 0)
         self.assertTrue(session.is_as_before())
+
+    def test_the_line_above_a_watched_picture_fits(self):
+        """What it says of least worth leaves first; the keys stay."""
+        for command, whole in ((("top", "--root", "lustre-2.10.1"), True), (("status", "--root", "lustre-2.10.1"), False), (("contention", "--root", "lustre-2.17.0-after"), False)):
+            for columns in (60, 120):
+                session = Session((IEZ, *command, "--watch", "--every", "30s"), columns=columns, cwd=CAPTURES,
+                                  env={"PATH": os.environ["PATH"], "TERM": "xterm", "TZ": "UTC"})
+                self.addCleanup(session.close)
+                line = re.search(r"iez [^\r\n]*q: quit", session.until("q: quit"))[0]
+                self.assertLessEqual(len(line), columns, line)
+                self.assertEqual("every 30.0 s" in line, whole or columns == 120, line)
+                self.assertRegex(line, r"  s: ")
+                session.type("q")
+                self.assertEqual(session.end(), 0)
 
     def test_other_columns_by_a_key(self):
         session = self.watching("top", "--root", "lustre-2.10.1", "--interval", "50ms")
