@@ -267,6 +267,20 @@ class PlansTest(ServeCase):
         self.assertEqual((nobody.returncode, nobody.stdout), (1, ""))
         self.assertIn("nobody listens there", nobody.stderr)
 
+    def test_status_asks_by_a_name_of_the_certificate(self):
+        """Without a URL: where this node's coordinator listens, by a name that its certificate is for."""
+        key, certificate = self.folder / "key.pem", self.folder / "cert.pem"
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate, "-days", "2",
+                        "-subj", "/CN=mds", "-addext", "subjectAltName=DNS:*.example.org,DNS:localhost"], check=True, capture_output=True, timeout=WAIT)
+        server = self.serve("--certificate", certificate, "--certificate-key", key)
+        for host in ("0.0.0.0", "127.0.0.1"):
+            self.file("config/iez/iez.toml", f'[coordinator]\nca_file = "{certificate}"\n[serve]\nlisten = "{host}:{server.address.port}"\n'
+                                             f'certificate = "{certificate}"\ncertificate_key = "{key}"\n')
+            asked = subprocess.run([IEZ, "serve", "status", "--json"], capture_output=True, text=True, check=False, timeout=WAIT,
+                                   env={**os.environ, "XDG_CONFIG_HOME": str(self.folder / "config")})
+            self.assertEqual((asked.returncode, asked.stderr), (0, ""))
+            self.assertEqual(json.loads(asked.stdout)["url"], f"https://localhost:{server.address.port}")
+
     def test_prometheus_reads_it(self):
         server = self.serve()
         with socket.socket() as free:
