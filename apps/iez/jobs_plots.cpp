@@ -123,7 +123,7 @@ std::string scatter(const ResultTable& table, const std::string& cluster) {
   constexpr int kColumns = 48;  // thirds of powers of ten: up to 10 PB
   constexpr int kRows = 18;     // halves of powers of ten: up to 10^9
   HeatMap map{.title = fmt::format("{}: jobs by bytes and metadata calls", cluster), .x_axis = "bytes written"};
-  constexpr std::array<std::string_view, 16> kBytes{"1", "",     "", "1 KB", "",     "", "1 MB", "",
+  constexpr std::array<std::string_view, 16> kBytes{"1", "",     "", "1 kB", "",     "", "1 MB", "",
                                                     "",  "1 GB", "", "",     "1 TB", "", "",     "1 PB"};
   for (int column = 0; column < kColumns; ++column) {
     map.columns.emplace_back(column % 3 == 0 ? kBytes[static_cast<std::size_t>(column) / 3] : "");
@@ -278,7 +278,7 @@ std::vector<std::string> burst_plots(const jobs::Answer& answer) {
   memory.title = "I/O time by size of bursts (%)";
   memory.x_axis = "burst, of the memory of the job";
   BarChart sizes = by_category(answer["size_classes"], "class", "jobs_mostly", {1, 2, 3, 4, 5, 6},
-                               {"0", "<1 KB", "1 KB-1 MB", "1 MB-1 GB", "1 GB-1 TB", ">1 TB"});
+                               {"0", "<1 kB", "1 kB-1 MB", "1 MB-1 GB", "1 GB-1 TB", ">1 TB"});
   sizes.title = "Jobs, by where they spend over half of their I/O time";
   sizes.x_axis = "burst, bytes";
   return {to_svg(memory), to_svg(sizes)};

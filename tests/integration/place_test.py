@@ -111,7 +111,7 @@ class Plan(Case):
 
     def test_table(self):
         text = self.text("-c", TESTBED, "-q", IOR8)
-        self.assertTrue(text.startswith("64 files (20 shown), 64.0 GiB, on testbed (15 OSTs, 3 servers), policy balanced\n"), text)
+        self.assertTrue(text.startswith("64 files (20 shown), 68.7 GB, on testbed (15 OSTs, 3 servers), policy balanced\n"), text)
         self.assertIn("ior.19", text)
         self.assertNotIn("ior.20", text)
         self.assertRegex(text, r"(?m)^OSTCost +1\.000 +1\.025$")
@@ -276,9 +276,9 @@ class Explain(Case):
     def test_sentences(self):
         for command in (("explain", "ior.03", "-c", TESTBED, "-q", MIXED, "-x", "3"), ("-c", TESTBED, "-q", MIXED, "-x", "3", "explain", "ior.03")):
             text = self.text(*command)
-            self.assertTrue(text.startswith("ior.03: 2.00 GiB, file 20 of 32, policy balanced\nWhy: 4 of 14 usable OSTs, "), text)
+            self.assertTrue(text.startswith("ior.03: 2.15 GB, file 20 of 32, policy balanced\nWhy: 4 of 14 usable OSTs, "), text)
             self.assertIn("Stripe size: 4.00 MiB (64 x 64 KiB), chosen so that", text)
-            self.assertIn("the 2.00 GiB go round the 4 objects 128 times", text)
+            self.assertIn("the 2.15 GB go round the 4 objects 128 times", text)
             self.assertIn("Not considered:\n  excluded: 3\n", text)
             for policy in POLICIES[1:]:
                 self.assertRegex(text, rf"(?m)^{policy} +\d\.\d\d\d ")

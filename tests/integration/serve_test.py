@@ -261,7 +261,7 @@ class PlansTest(ServeCase):
         asked = subprocess.run([IEZ, "serve", "status", server.about["url"]], capture_output=True, text=True, check=True, timeout=WAIT)
         self.assertRegex(asked.stdout, r"(?m)^agents +none$")
         self.assertRegex(asked.stdout, r"(?m)^OSTs +6 known, 0 of them")
-        self.assertRegex(asked.stdout, r"(?m)^plans +1 yours to see and not yet written, of 3 files; 3\.\d+ MiB reserved")
+        self.assertRegex(asked.stdout, r"(?m)^plans +1 yours to see and not yet written, of 3 files; 3\.\d+ MB reserved")
         self.assertRegex(asked.stdout, r"(?m)^queue +0 requests waiting$")
         nobody = subprocess.run([IEZ, "serve", "status", "http://127.0.0.1:1"], capture_output=True, text=True, check=False, timeout=WAIT)
         self.assertEqual((nobody.returncode, nobody.stdout), (1, ""))

@@ -124,7 +124,7 @@ class Case(FolderCase):
 class Run(Case):
     def test_a_table(self):
         lines = self.text("run", self.small()).splitlines()
-        self.assertEqual(lines[0], "small on iez-testbed (2 nodes, 15 targets): 1 job, 64.0 MiB")
+        self.assertEqual(lines[0], "small on iez-testbed (2 nodes, 15 targets): 1 job, 67.1 MB")
         self.assertEqual(lines[2].split()[:3], ["BANDWIDTH", "TIME", "LATENCY"])
         self.assertNotIn("Jobs:", lines)
         self.assertIn("Jobs:", self.text("run", self.file("two.toml", TWO_JOBS)).splitlines())
