@@ -13,7 +13,10 @@ install(FILES "${PROJECT_BINARY_DIR}/iezConfig.cmake" "${PROJECT_BINARY_DIR}/iez
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 file(GLOB pages CONFIGURE_DEPENDS docs/man/*.1)
 install(FILES ${pages} DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
+# Where each shell looks for what packages bring.
 install(FILES "$<TARGET_FILE_DIR:iez>/iez.bash" DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" RENAME iez)
+install(FILES "$<TARGET_FILE_DIR:iez>/iez.zsh" DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions" RENAME _iez)
+install(FILES "$<TARGET_FILE_DIR:iez>/iez.fish" DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d")
 # Files with paths of the installation in them, which are known when it is installed: `cmake --install --prefix` may name another one
 # than the configuration did. WHERE: below the prefix, or absolute.
 function(iez_install_configured type source name where)

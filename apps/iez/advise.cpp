@@ -22,7 +22,6 @@ namespace iez::cli {
 
 namespace {
 
-constexpr std::string_view kLscratchcName = "lscratchc";
 constexpr unsigned kPlotWidth = 60;
 constexpr unsigned kPlotHeight = 12;
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "command.hpp"
 #include "contention/advice.hpp"
@@ -14,6 +15,8 @@ namespace iez::cli {
 // What is assumed of a machine that nobody described. A file system of disks of about 2020; give the real rates where they count.
 inline constexpr BytesPerSecond kAssumedOstRate{500e6};
 inline constexpr BytesPerSecond kAssumedNodeRate{1e9};
+
+inline constexpr std::string_view kLscratchcName = "lscratchc";  // the machine that is known by name
 
 struct AdviseOptions {
   std::string cluster;  // TOML; "-": standard input

@@ -114,7 +114,8 @@ Result<void> run_agent_watch(const AgentOptions& agent, const AgentWatchOptions&
                                              .keys = agent.keys.value_or(settings.serve.keys)});
   if (!opened && opened.error().os_errno == EADDRINUSE) {
     opened.error().message +=
-        ": a coordinator listens there, it seems; 'iez serve status' asks it, or name other --samples and --requests";
+        ": a coordinator listens there, most likely; 'iez serve status' asks it what it knows of agents, or name other --samples "
+        "and --requests";
   }
   IEZ_TRY(const auto subscriber, std::move(opened));
   telemetry::Collector collector;

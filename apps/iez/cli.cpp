@@ -1,6 +1,9 @@
 #include "cli.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <sstream>
 
@@ -8,6 +11,7 @@
 #include "bench.hpp"
 #include "build_info.hpp"
 #include "command_line.hpp"
+#include "completion_values.hpp"
 #include "help.hpp"
 #include "wrap.hpp"
 
@@ -17,13 +21,32 @@ namespace {
 constexpr int kDone = 0;
 constexpr int kFailed = 1;
 constexpr int kUsage = 2;
+constexpr std::string_view kCompleteCommand = "complete";  // of the scripts: completion.hpp
 
 constexpr std::array<std::pair<std::string_view, LogLevel>, 5> kLevels{{{"debug", LogLevel::debug},
                                                                         {"info", LogLevel::info},
                                                                         {"warning", LogLevel::warning},
                                                                         {"error", LogLevel::error},
                                                                         {"off", LogLevel::off}}};
+constexpr std::array<std::pair<std::string_view, std::string_view (*)()>, 3> kShells{
+    {{"bash", bash_completion}, {"zsh", zsh_completion}, {"fish", fish_completion}}};
 constexpr std::array<std::pair<std::string_view, LogFormat>, 2> kFormats{{{"text", LogFormat::text}, {"json", LogFormat::json}}};
+
+// What a value is, by the word that help has for it.
+struct ValueKind {
+  std::string_view name;
+  ShellNames names;
+  bool beside_others;  // also where other words are offered: a plan file, or an application
+};
+constexpr std::array kValueKinds{
+    ValueKind{"FILE", ShellNames::file, false},     ValueKind{"DIR|FILE", ShellNames::file, false},
+    ValueKind{"TRACE", ShellNames::file, false},    ValueKind{"PATH", ShellNames::file, false},
+    ValueKind{"PREFIX", ShellNames::file, false},   ValueKind{"CSV", ShellNames::file, false},
+    ValueKind{"INPUT", ShellNames::file, false},    ValueKind{"LOG", ShellNames::file, false},
+    ValueKind{"SPOOL", ShellNames::file, false},    ValueKind{"PROGRAM", ShellNames::file, false},
+    ValueKind{"PLAN", ShellNames::file, true},      ValueKind{"SCENARIO", ShellNames::file, true},
+    ValueKind{"A", ShellNames::file, true},         ValueKind{"B", ShellNames::file, true},
+    ValueKind{"DIR", ShellNames::directory, false}, ValueKind{"COMMAND", ShellNames::command, false}};
 
 // Help without CLI11's lists of what excludes or needs what: the text says it where it matters, and the error always does.
 class HelpFormatter final : public CLI::Formatter {
@@ -111,10 +134,13 @@ CommandLine::CommandLine() : app_("iez: an end-to-end I/O control plane for Lust
   for (CLI::App* const command : app_.get_subcommands([](CLI::App*) { return true; })) {
     if (const std::string_view group = group_of(command->get_name()); !group.empty()) command->group(std::string(group));
   }
+  refuse_empty_values(app_);
 }
 
 int CommandLine::run(int argc, const char* const* argv) {
   given_ = {argv, static_cast<std::size_t>(argc)};
+  // The words of a line that is not finished: none of them is ours.
+  if (argc >= 2 && argv[1] == kCompleteCommand) return complete_line(given_.subspan(2));
   try {
     app_.parse(argc, argv);
   } catch (const CLI::ParseError& problem) {
@@ -135,18 +161,10 @@ Result<Duration> CommandLine::parse_positive_duration(std::string_view text) {
   return duration;
 }
 
-// An unsigned number: "-1" would wrap around.
-CLI::Validator CommandLine::whole_number() {
-  return {[](const std::string& given) {
-            return text::parse_u64(given) ? std::string{} : fmt::format("'{}': expected a whole number", given);
-          },
-          ""};
-}
-
 void CommandLine::add_bench() {
   CLI::App* const command = app_.add_subcommand("bench", "Run a benchmark; without a name, list them");
   CLI::Option* const names = command->add_option("NAME", bench_.names, "Which ones")->type_name("");
-  for (const bench::Bench& known : bench::benches()) arguments_[command].emplace_back(known.name);
+  for (const bench::Bench& known : bench::benches()) offer(names, std::array{known.name});
   command->add_flag("--all", bench_.all, "All of them")->excludes(names);
   command->add_flag("--json", bench_.json, "One JSON document a benchmark");
   command->add_flag("--quick", bench_.quick, "Small input: shows that it works, compares nothing");
@@ -161,7 +179,7 @@ void CommandLine::add_bench() {
                                  ->expected(1)
                                  ->take_all()
                                  ->allow_extra_args(false);
-  for (const std::string_view known : bench::case_names()) choices_[cases].emplace_back(known);
+  offer(cases, bench::case_names());
   command
       ->add_option("--cell", bench_.cells, "For collective: only cells of never_slower with this in their names; repeat for more")
       ->type_name("TEXT")
@@ -177,16 +195,22 @@ void CommandLine::add_bench() {
 }
 
 void CommandLine::add_completion() {
-  CLI::App* const command = app_.add_subcommand("completion", "Print a completion script: source <(iez completion bash)");
-  arguments_[command] = {"bash"};
-  command->add_option("SHELL", shell_, "bash")->required()->check(CLI::IsMember({"bash"}).description(""))->type_name("");
-  on(command, [this](Context&) { return print(bash_completion(words())); });
+  CLI::App* const command = app_.add_subcommand("completion", "Print what makes a shell complete: source <(iez completion bash)");
+  std::vector<std::string> names;
+  for (const auto& [name, script] : kShells) names.emplace_back(name);
+  offer(command->add_option("SHELL", shell_, fmt::format("{}", fmt::join(names, ", ")))
+            ->required()
+            ->check(one_of(names))
+            ->type_name(""),
+        names);
+  on(command, [this](Context&) {
+    return print(std::ranges::find(kShells, shell_, &std::pair<std::string_view, std::string_view (*)()>::first)->second());
+  });
 }
 
 void CommandLine::add_help() {
   CLI::App* const command = app_.add_subcommand("help", "Print the help of a command");
-  command->add_option("COMMAND", topic_, "Its name, e.g. 'layout set'")->type_name("");
-  for (const CLI::App* other : app_.get_subcommands(nullptr)) arguments_[command].push_back(other->get_name());
+  values_[command->add_option("COMMAND", topic_, "Its name, e.g. 'layout set'")->type_name("")] = {};  // completion knows it
   on(command, [this](Context&) { return help(); });
 }
 
@@ -203,7 +227,7 @@ int CommandLine::usage(const CLI::ParseError& problem) const {
     return printed ? kDone : failed(printed.error());
   }
   const CLI::App& command = innermost(app_);
-  fmt::print(stderr, "iez: {}{}\nTry '{} --help'.\n", complaint(problem, command), suggestion(problem, command),
+  fmt::print(stderr, "iez: {}{}\nTry '{} --help'.\n", text::printable(complaint(problem, command)), suggestion(problem, command),
              path_of(command));
   return kUsage;
 }
@@ -211,18 +235,6 @@ int CommandLine::usage(const CLI::ParseError& problem) const {
 const CLI::App& CommandLine::innermost(const CLI::App& app) {
   const auto parsed = app.get_subcommands();
   return parsed.empty() ? app : innermost(*parsed.front());
-}
-
-// In place of CLI11's "A subcommand is required", where a word is one that nobody knows.
-std::string CommandLine::complaint(const CLI::ParseError& problem, const CLI::App& command) const {
-  const auto code = static_cast<CLI::ExitCodes>(problem.get_exit_code());
-  const std::vector<std::string> words = app_.remaining(true);
-  const bool lacks = code == CLI::ExitCodes::ExtrasError || code == CLI::ExitCodes::RequiredError;
-  const bool has_commands = !command.get_subcommands([](const CLI::App*) { return true; }).empty();
-  if (lacks && has_commands && !words.empty() && !words.front().starts_with('-')) {
-    return fmt::format("unknown command '{}'", text::printable(words.front()));
-  }
-  return problem.what();
 }
 
 std::string CommandLine::path_of(const CLI::App& command) {
@@ -259,36 +271,54 @@ int CommandLine::failed(const Error& error) const {
   return error.code == Errc::invalid_argument && error.os_errno == 0 ? kUsage : kFailed;
 }
 
-std::vector<CommandWords> CommandLine::words() const {
-  std::vector<CommandWords> all;
-  collect(app_, "", all);
-  return all;
-}
-
-void CommandLine::collect(const CLI::App& app, const std::string& path, std::vector<CommandWords>& all) const {
-  CommandWords entry{.path = path};
-  // Options of iez itself may stand behind any command.
-  for (const CLI::App* level = &app; level != nullptr; level = level->get_parent()) add_options(*level, entry.options);
-  if (const auto found = arguments_.find(&app); found != arguments_.end()) entry.arguments = found->second;
-  const auto subcommands = app.get_subcommands([](const CLI::App* sub) { return !sub->get_group().empty(); });  // not hidden
-  for (const CLI::App* sub : subcommands) entry.subcommands.push_back(sub->get_name());
-  all.push_back(std::move(entry));
-  for (const CLI::App* sub : subcommands) collect(*sub, path.empty() ? sub->get_name() : path + ' ' + sub->get_name(), all);
-}
-
-void CommandLine::add_options(const CLI::App& app, std::vector<OptionWords>& options) const {
-  for (const CLI::Option* option : app.get_options()) {
-    std::vector<std::string> names;
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
-    const auto choices = choices_.find(option);
-    for (const std::string& name : names) {
-      if (std::any_of(options.begin(), options.end(), [&](const OptionWords& known) { return known.name == name; })) continue;
-      options.push_back({.name = name,
-                         .takes_value = option->get_items_expected_max() > 0,
-                         .choices = choices == choices_.end() ? std::vector<std::string>{} : choices->second});
-    }
+CommandWords CommandLine::words(const CLI::App& app) const {
+  CommandWords made{.name = app.get_name(), .text = app.get_description()};
+  for (const CLI::App* sub : app.get_subcommands([](const CLI::App* one) { return !one->get_group().empty(); })) {  // not hidden
+    made.commands.push_back(words(*sub));
   }
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_positional()) {
+      made.arguments.push_back({.values = values_of(*option), .many = option->get_items_expected_max() > 1});
+      continue;
+    }
+    OptionWords known{
+        .text = option->get_description(),
+        .takes_value = option->get_items_expected_max() > 0,
+        .repeats = option->get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll || option->get_items_expected_max() > 1,
+        .values = values_of(*option)};
+    for (const std::string& name : option->get_lnames()) known.names.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) known.names.push_back("-" + name);
+    made.options.push_back(std::move(known));
+  }
+  return made;
+}
+
+// What is offered for a value that nobody said more of: names of files where its kind is one.
+ValueWords CommandLine::values_of(const CLI::Option& option) const {
+  const auto known = values_.find(&option);
+  ValueWords values = known == values_.end() ? ValueWords{} : known->second;
+  const std::string kind = option.get_positional() ? option.get_name(true) : option.get_type_name();
+  const auto names = std::ranges::find(kValueKinds, kind, &ValueKind::name);
+  if (names != kValueKinds.end() && (known == values_.end() || names->beside_others)) values.names = names->names;
+  if (option.check_lname("store")) values.names = ShellNames::file;
+  return values;
+}
+
+// Whatever goes wrong, or takes too long: nothing is offered, and nobody is told.
+int CommandLine::complete_line(std::span<const char* const> words) const {
+  constexpr unsigned kPatienceSeconds = 1;
+  std::signal(SIGALRM, [](int) { ::_exit(kDone); });
+  ::alarm(kPatienceSeconds);
+  std::vector<std::string> line;
+  if (words.size() == 2 && std::string_view(words[0]) == "--line") {
+    line = split_line(words[1]);
+  } else if (!words.empty()) {
+    line.assign(words.begin() + 1, words.end());  // behind "--"
+  }
+  SystemClock clock;
+  const auto gather = [&clock](Gathered what, std::span<const GivenOption> given) { return gather_words(what, given, clock); };
+  (void)print(to_text(complete(this->words(app_), line, gather)));  // a shell that went away wants no answer
+  return kDone;
 }
 
 Result<void> CommandLine::help() const {

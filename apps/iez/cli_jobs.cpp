@@ -6,11 +6,11 @@ namespace {
 constexpr std::array<std::pair<std::string_view, jobs::Like>, 2> kLikes{
     {{"quartz", jobs::Like::quartz}, {"cab", jobs::Like::cab}}};
 
-void add_number(CLI::App& command, const std::string& name, double& value, const std::string& text) {
-  command.add_option(name, value, text)->type_name("N")->check(CLI::Range(0.0, 1e18).description(""));
-}
-
 }  // namespace
+
+void CommandLine::add_number(CLI::App& command, const std::string& name, double& value, const std::string& text) {
+  command.add_option(name, value, text)->type_name("N")->check(number(0.0, 1e18));
+}
 
 void CommandLine::add_jobs_store(CLI::App& command, JobsStoreOptions& options) {
   command.add_option("--store", options.store, "The folder of job statistics (default: as set)")->type_name("DIR");
@@ -98,8 +98,7 @@ void CommandLine::add_jobs_keeping(CLI::App& jobs) {
   add_choice(*synth, "--like", jobs_synth_.synth.like, kLikes, "The machine whose figures they have (default: quartz)");
   synth->add_option("--jobs", jobs_synth_.synth.jobs, "How many, up to a thousand million (default: as many as were published)")
       ->type_name("N")
-      ->check(whole_number())
-      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000'000}).description(""));
+      ->check(whole_number(1, 1'000'000'000));
   synth->add_option("--seed", jobs_synth_.synth.seed, "The same seed gives the same rows (default: 1)")
       ->type_name("N")
       ->check(whole_number());
@@ -125,8 +124,8 @@ void CommandLine::add_jobs_keeping(CLI::App& jobs) {
 
   CLI::App* const sql =
       jobs.add_subcommand("sql", "Prints the SQL of an analysis, for other engines; without a name, lists them");
-  sql->add_option("NAME", jobs_sql_.name, "Which one")->type_name("");
-  for (const jobs::SqlFile& file : jobs::sql_files()) arguments_[sql].emplace_back(file.name);
+  const CLI::Option* const name = sql->add_option("NAME", jobs_sql_.name, "Which one")->type_name("");
+  for (const jobs::SqlFile& file : jobs::sql_files()) offer(name, std::array{file.name});
   on(sql, [this](Context& context) { return run_jobs_sql(jobs_sql_, context); });
 }
 

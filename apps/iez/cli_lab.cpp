@@ -6,13 +6,14 @@ namespace {
 constexpr std::array<std::string_view, 3> kLaws{"none", "cc", "goal"};
 constexpr std::array<std::string_view, 6> kFaults{"slow", "full", "off", "drop", "kill", "none"};
 
-void add_lab_choice(CLI::App& command, LabChoice& choice) {
+}  // namespace
+
+void CommandLine::add_lab_choice(CLI::App& command, LabChoice& choice) {
   CLI::Option* const name =
       command.add_option("--name", choice.name, "Which lab, by its name (default: that of $IEZ_LAB, or iez)")->type_name("NAME");
+  offer(name, Gathered::labs);
   command.add_option("--dir", choice.dir, "Which lab, by its folder")->type_name("DIR")->excludes(name);
 }
-
-}  // namespace
 
 // The name of the file system and the folder of the lab are two things for `up`: a folder of one's own needs a name too.
 void CommandLine::add_lab() {
@@ -48,14 +49,15 @@ void CommandLine::add_lab() {
   CLI::App* const fault = command->add_subcommand("fault", "Make a part of it behave badly, or well again");
   add_lab_choice(*fault, lab_fault_.lab);
   const std::vector<std::string> faults(kFaults.begin(), kFaults.end());
-  arguments_[fault] = faults;
-  fault
-      ->add_option("KIND", lab_fault_.kind,
-                   "slow, full, off: an OST; drop: a server loses requests; kill: a process; none: all well")
-      ->required()
-      ->check(CLI::IsMember(faults).description(""))
-      ->type_name("");
-  fault->add_option("TARGET", lab_fault_.target, "ost3, oss0, mds, client0; nothing with none: everything")->type_name("");
+  offer(fault
+            ->add_option("KIND", lab_fault_.kind,
+                         "slow, full, off: an OST; drop: a server loses requests; kill: a process; none: all well")
+            ->required()
+            ->check(one_of(faults))
+            ->type_name(""),
+        faults);
+  offer(fault->add_option("TARGET", lab_fault_.target, "ost3, oss0, mds, client0; nothing with none: everything")->type_name(""),
+        Gathered::lab_parts);
   fault->add_option("VALUE", lab_fault_.value, "slow: share of its speed; drop: share of requests; 0 to 1")->type_name("");
   fault->add_flag("--json", lab_fault_.json, "One JSON document");
   on(fault, [this](Context& context) { return run_lab_fault(lab_fault_, context); });
@@ -93,9 +95,9 @@ void CommandLine::add_lab_up(CLI::App& command) {
   size("--stripe-size", o.stripe_size, "Of such a file (default: 1 MiB)");
   const std::vector<std::string> laws(kLaws.begin(), kLaws.end());
   CLI::Option* const law = up->add_option("--law", o.law, "That gives clients their requests in flight (default: none)")
-                               ->check(CLI::IsMember(laws).description(""))
+                               ->check(one_of(laws))
                                ->type_name("none|cc|goal");
-  choices_[law] = laws;
+  offer(law, laws);
   add_duration(*up, "--goal", "Latency that the law steers to", false, [&o](Duration given) { o.goal = given; });
   up->add_option("--job-variable", o.job_variable, "Environment variable with a process's job (default: program and user)")
       ->type_name("NAME");

@@ -25,7 +25,7 @@ void CommandLine::add_log() {
   flatten->add_option("FILE", log_flatten_.paths, "The file, or its log, FILE.iezlog")->required()->type_name("");
   flatten->add_option("-j,--jobs", log_flatten_.jobs, "Parts of the file written at once (default: 1)")
       ->type_name("N")
-      ->check(CLI::Range(1U, 1024U).description(""));
+      ->check(whole_number(1, 1024));
   add_quantity<Bytes>(*flatten, "--memory", "For the records of each part (default: 256 MiB)", "SIZE", parse_bytes,
                       [this](Bytes size) { log_flatten_.memory = size; });
   add_quantity<Bytes>(*flatten, "--window", "Bytes of the file at a time, 4 KiB to 1 GiB (default: 8 MiB)", "SIZE", parse_window,

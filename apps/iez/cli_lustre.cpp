@@ -18,7 +18,7 @@ void CommandLine::add_sources(CLI::App& command, SourceOptions& options) {
       ->take_all()
       ->expected(1)
       ->allow_extra_args(false);
-  command.add_option("--fs", options.file_system, "Only this file system")->type_name("NAME");
+  offer(command.add_option("--fs", options.file_system, "Only this file system")->type_name("NAME"), Gathered::file_systems);
 }
 
 void CommandLine::add_watch(CLI::App& command, WatchOptions& options) {
@@ -89,7 +89,7 @@ void CommandLine::add_layout() {
   set->add_option("PATH", set_.path, "The file to create; an existing one is left alone")->required()->type_name("");
   set->add_option("-c,--count", set_.count, "Number of stripes, -1 for all OSTs")->type_name("N");
   set->add_option("-S,--size", set_.size, "Stripe size: a multiple of 64KiB below 4GiB")->type_name("SIZE");
-  set->add_option("-o,--osts", set_.osts, "Exactly these OSTs, in this order: 3,1,2 or 0-5")->type_name("LIST");
+  offer_osts(set->add_option("-o,--osts", set_.osts, "Exactly these OSTs, in this order: 3,1,2 or 0-5")->type_name("LIST"));
   set->add_option("-p,--pool", set_.pool, "OSTs of this pool")->type_name("NAME");
   set->add_flag("--overstripe", set_.overstripe, "An OST may hold several stripes");
   set->add_option(

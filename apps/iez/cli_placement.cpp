@@ -26,9 +26,9 @@ void CommandLine::add_place() {
       ->allow_extra_args(false);
   CLI::Option* const policy =
       command->add_option("-p,--policy", place_.policy, "Who chooses the OSTs (default: balanced)")->type_name("NAME");
-  for (const std::string_view name : placement::policy_names()) choices_[policy].emplace_back(name);
+  offer(policy, placement::policy_names());
   command->add_option("--seed", place_.seed, "Of the policies that draw (default: 1)")->type_name("N")->check(whole_number());
-  command->add_option("-x,--exclude", place_.exclude, "OSTs that get nothing: 3,7 or 0-5")->type_name("LIST");
+  offer_osts(command->add_option("-x,--exclude", place_.exclude, "OSTs that get nothing: 3,7 or 0-5")->type_name("LIST"));
   command->add_option("-n,--limit", place_.limit, "List at most N files, 0 for all (default: 20, all with --json)")
       ->type_name("N")
       ->check(whole_number());
@@ -97,7 +97,8 @@ void CommandLine::add_advise() {
   CLI::App* const command = app_.add_subcommand("advise", "Stripe count and size for a job that shares the file system");
   AdviseOptions& o = advise_;
   command->add_option("--cluster", o.cluster, "The machine, described in TOML ('-': stdin)")->type_name("FILE");
-  command->add_option("--machine", o.machine, "The machine by name: lscratchc")->type_name("NAME");
+  offer(command->add_option("--machine", o.machine, fmt::format("The machine by name: {}", kLscratchcName))->type_name("NAME"),
+        std::array{kLscratchcName});
   add_sources(*command, o.source);
   add_quantity<BytesPerSecond>(*command, "--ost-rate", "Of one OST with one writer (default: 500MB/s)", "RATE", parse_rate,
                                [&o](BytesPerSecond rate) { o.ost_rate = rate; });

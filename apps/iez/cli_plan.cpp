@@ -15,7 +15,8 @@ void CommandLine::add_plan() {
   on(compile, [this](Context& context) { return run_plan_compile(plan_compile_, context); });
 
   CLI::App* const show = command->add_subcommand("show", "What is in a plan; what a name would get, and why");
-  show->add_option("PLAN", plan_show_.path, "A plan file, or an application")->required()->type_name("");
+  offer(show->add_option("PLAN", plan_show_.path, "A plan file, or an application")->required()->type_name(""),
+        Gathered::applications);
   CLI::Option* const match =
       show->add_option("-m,--match", plan_show_.names, "What would a file of this name get?")->type_name("NAME");
   show->add_option("-n,--limit", plan_show_.limit, "At most N rules and files, 0 for all (default: 20, all with --json)")
@@ -37,14 +38,16 @@ void CommandLine::add_plan() {
   CLI::Option* const of =
       explain->add_option("--app", plan_explain_.application, "In plans of this application (default: all of yours)")
           ->type_name("NAME");
-  choices_[of] = {kApplicationWords};
+  offer(of, Gathered::applications);
   explain->add_option("--store", plan_explain_.store, "The interaction database (default: as set)")->type_name("URL");
   explain->add_flag("--json", plan_explain_.json, "One JSON document");
   on(explain, [this](Context& context) { return run_plan_explain(plan_explain_, context); });
 
   CLI::App* const diff = command->add_subcommand("diff", "What differs: between two plans, or from an application's last one");
-  diff->add_option("A", plan_diff_.first, "A plan file, or an application")->required()->type_name("");
-  diff->add_option("B", plan_diff_.second, "Another one; none: the last two plans of application A")->type_name("");
+  offer(diff->add_option("A", plan_diff_.first, "A plan file, or an application")->required()->type_name(""),
+        Gathered::applications);
+  offer(diff->add_option("B", plan_diff_.second, "Another one; none: the last two plans of application A")->type_name(""),
+        Gathered::applications);
   diff->add_option("-n,--limit", plan_diff_.limit, "At most N changes, 0 for all (default: 20, all with --json)")
       ->type_name("N")
       ->check(whole_number());
@@ -54,7 +57,8 @@ void CommandLine::add_plan() {
   on(diff, [this](Context& context) { return run_plan_diff(plan_diff_, context); });
 
   CLI::App* const expire = command->add_subcommand("expire", "Takes plans back: the next run of the application learns");
-  expire->add_option("APP", plan_expire_.application, "An application (default: all of yours)")->type_name("");
+  offer(expire->add_option("APP", plan_expire_.application, "An application (default: all of yours)")->type_name(""),
+        Gathered::applications);
   add_duration(*expire, "--older-than", "Only plans made longer ago", true,
                [this](Duration age) { plan_expire_.older_than = age; });
   expire->add_option("--store", plan_expire_.store, "The interaction database (default: as set)")->type_name("URL");

@@ -7,7 +7,7 @@ void CommandLine::add_run() {
   CLI::Option* const application =
       command->add_option("--app", run_.application, "Name of the application (default: $IEZ_APP, or by its program)")
           ->type_name("NAME");
-  choices_[application] = {kApplicationWords};
+  offer(application, Gathered::applications);
   command->add_flag("--dry-run", run_.dry_run, "Say what would be done, and do nothing");
   CLI::Option* const learn = command->add_flag("--learn", run_.learn, "Place no files this time; learn anew");
   command->add_flag("--no-place", run_.no_place, "Learn, and make no plan either")->excludes(learn);

@@ -18,13 +18,13 @@ void CommandLine::add_serve() {
   command->add_option("--certificate-key", serve_.certificate_key, "Its key")->type_name("FILE");
   command->add_option("--cpu-limit", serve_.cpu_limit, "Share of this node's CPU above which requests wait (default: 0.7)")
       ->type_name("SHARE")
-      ->check(CLI::Range(0.0, 1.0).description(""));
+      ->check(number(0.0, 1.0));
   command->add_option("--memory-limit", serve_.memory_limit, "Likewise of its memory (default: 0.5)")
       ->type_name("SHARE")
-      ->check(CLI::Range(0.0, 1.0).description(""));
+      ->check(number(0.0, 1.0));
   command->add_option("--rate-limit", serve_.rate_limit, "Requests of one user a second, 0 for any number (default: 100)")
       ->type_name("N")
-      ->check(CLI::Range(0.0, 1e9).description(""));
+      ->check(number(0.0, 1e9));
   command->add_option("--pull", serve_.pull, "Fetch predictions from a database of `iez db serve`; repeat for more")
       ->type_name("URL")
       ->expected(1)
@@ -35,7 +35,7 @@ void CommandLine::add_serve() {
       ->type_name("FILE");
   command->add_option("--pull-interval", serve_.pull_interval, "Seconds between questions to a database (default: 5)")
       ->type_name("S")
-      ->check(CLI::Range(0.01, 86400.0).description(""));
+      ->check(number(0.01, 86400.0));
   command->add_option("--root", serve_.roots, "Read parameters below DIR, or a dump, without an agent; repeat for more")
       ->type_name("DIR|FILE")
       ->expected(1)

@@ -17,16 +17,15 @@ void CommandLine::add_sim() {
   command->require_subcommand(1);
   const std::string set_text = "Another value for a key, such as congestion.fixed=4; repeat for several";
   const std::string threads_text = "Runs at once (default: one for each core)";
-  const auto add_scenario_names = [this](const CLI::App* to) {
-    for (const ShippedFile& file : shipped_scenarios()) arguments_[to].emplace_back(file.name);
+  const auto offer_scenarios = [this](const CLI::Option* to) {
+    for (const ShippedFile& file : shipped_scenarios()) offer(to, std::array{file.name});
   };
 
   CLI::App* const run = command->add_subcommand("run", "Run a scenario, or a sweep over some of its keys");
   SimRunOptions& r = sim_run_;
-  run->add_option("SCENARIO", r.scenario, "A TOML file ('-': stdin), or the name of one from 'iez sim list'")
-      ->required()
-      ->type_name("");
-  add_scenario_names(run);
+  offer_scenarios(run->add_option("SCENARIO", r.scenario, "A TOML file ('-': stdin), or the name of one from 'iez sim list'")
+                      ->required()
+                      ->type_name(""));
   add_many(*run, "-s,--set", r.set, set_text, "KEY=VALUE");
   add_many(*run, "--sweep", r.sweeps, "Run with each of these values: 1,4,8 or 1..32*2 or 0..10+2; repeat for all combinations",
            "KEY=VALUES");
@@ -45,9 +44,8 @@ void CommandLine::add_sim() {
 
   CLI::App* const compare = command->add_subcommand("compare", "Two scenarios side by side");
   SimCompareOptions& c = sim_compare_;
-  compare->add_option("A", c.a, "A scenario, as for 'run'")->required()->type_name("");
-  compare->add_option("B", c.b, "Another one")->required()->type_name("");
-  add_scenario_names(compare);
+  offer_scenarios(compare->add_option("A", c.a, "A scenario, as for 'run'")->required()->type_name(""));
+  offer_scenarios(compare->add_option("B", c.b, "Another one")->required()->type_name(""));
   add_many(*compare, "-s,--set", c.set, set_text + "; over both", "KEY=VALUE");
   compare->add_option("--seeds", c.seeds, "Runs of each: means, and bands of 95 % (default: 1)")
       ->type_name("N")
@@ -64,9 +62,9 @@ void CommandLine::add_sim() {
   on(list, [this](Context& context) { return run_sim_list(sim_list_, context); });
 
   CLI::App* const show = command->add_subcommand("show", "Print one of them, to start from");
-  show->add_option("NAME", sim_show_.name, "From 'iez sim list'")->required()->type_name("");
-  add_scenario_names(show);
-  for (const ShippedFile& file : shipped_machines()) arguments_[show].emplace_back(file.name);
+  const CLI::Option* const name = show->add_option("NAME", sim_show_.name, "From 'iez sim list'")->required()->type_name("");
+  offer_scenarios(name);
+  for (const ShippedFile& file : shipped_machines()) offer(name, std::array{file.name});
   on(show, [this](Context& context) { return run_sim_show(sim_show_, context); });
 }
 

@@ -43,7 +43,7 @@ void CommandLine::add_store() {
   serve->add_option("--certificate-key", db_serve_.certificate_key, "Its key")->type_name("FILE");
   serve->add_option("--rate-limit", db_serve_.rate_limit, "Requests of one user a second, 0 for any number (default: 100)")
       ->type_name("N")
-      ->check(CLI::Range(0.0, 1e9).description(""));
+      ->check(number(0.0, 1e9));
   add_store_flags(*serve, db_serve_.common);
   on(serve, [this](Context& context) { return run_db_serve(db_serve_, context); });
 }
@@ -59,8 +59,8 @@ void CommandLine::add_application() {
   on(list, [this](Context& context) { return run_app_list(app_list_, context); });
 
   CLI::App* const show = app->add_subcommand("show", "Model, how well it foretold, plan, runs");
-  show->add_option("NAME", app_show_.name, "An application, or the start of its name")->required()->type_name("");
-  arguments_[show] = {kApplicationWords};
+  offer(show->add_option("NAME", app_show_.name, "An application, or the start of its name")->required()->type_name(""),
+        Gathered::applications);
   show->add_option("--owner", app_show_.owner, "Of this user (default: yours)")->type_name("USER");
   show->add_option("-n,--limit", app_show_.limit, "At most N runs, 0 for all (default: 20)")
       ->type_name("N")
@@ -69,8 +69,7 @@ void CommandLine::add_application() {
   on(show, [this](Context& context) { return run_app_show(app_show_, context); });
 
   CLI::App* const forget = app->add_subcommand("forget", "Removes one of yours, with all that is known of it");
-  forget->add_option("NAME", app_forget_.name, "An application")->required()->type_name("");
-  arguments_[forget] = {kApplicationWords};
+  offer(forget->add_option("NAME", app_forget_.name, "An application")->required()->type_name(""), Gathered::applications);
   add_store_flags(*forget, app_forget_.common);
   on(forget, [this](Context& context) { return run_app_forget(app_forget_, context); });
 }

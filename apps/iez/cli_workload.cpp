@@ -149,7 +149,7 @@ void CommandLine::add_demo() {
                                  ->expected(1)
                                  ->take_all()
                                  ->allow_extra_args(false);
-  for (const DemoCase& known : demo_cases(false)) choices_[cases].push_back(known.id);
+  for (const DemoCase& known : demo_cases(false)) offer(cases, std::array{known.id});
   command->add_option("--repeat", demo_.repetitions, "Runs of each way, in turn (default: 3; with --quick 1)")
       ->type_name("N")
       ->check(whole_number());

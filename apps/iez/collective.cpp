@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/binary_size.hpp"
 #include "collective/choice_text.hpp"
 #include "contention/log_choice.hpp"
 #include "json.hpp"
@@ -32,8 +33,10 @@ Result<std::int64_t> signed_bytes(std::string_view option, Bytes size) {
 }
 
 std::string size_text(std::int64_t bytes) { return to_string(Bytes{static_cast<std::uint64_t>(bytes)}); }
+// Of blocks, windows, stripes and calls, which are as Lustre counts them.
+std::string binary_text(std::int64_t bytes) { return to_binary_string(Bytes{static_cast<std::uint64_t>(bytes)}); }
 
-std::string mean_text(std::int64_t bytes, std::int64_t calls) { return calls == 0 ? "-" : size_text(bytes / calls); }
+std::string mean_text(std::int64_t bytes, std::int64_t calls) { return calls == 0 ? "-" : binary_text(bytes / calls); }
 
 Result<collective::FileLayout> layout_of(const CollectiveExplainOptions& options, const CollectiveCase& asked) {
   if (!options.file.empty()) {
@@ -57,8 +60,8 @@ Result<collective::FileLayout> layout_of(const CollectiveExplainOptions& options
   }
   if (options.stripe_size.count == 0 || options.stripe_size.count % model::kStripeAlignment.count != 0 ||
       options.stripe_size > model::kMaxStripeSize) {
-    return fail(Errc::invalid_argument,
-                fmt::format("--stripe-size is {}: expected a multiple of 64 KiB below 4 GiB", to_string(options.stripe_size)));
+    return fail(Errc::invalid_argument, fmt::format("--stripe-size is {}: expected a multiple of 64 KiB below 4 GiB",
+                                                    to_binary_string(options.stripe_size)));
   }
   auto layout = collective::imagined_layout(1, *options.stripes);
   layout.striped = true;
@@ -86,9 +89,9 @@ std::string osts_text(const std::vector<std::uint32_t>& osts, bool striped) {
 std::string layout_text(const collective::FileLayout& layout) {
   std::string text;
   for (const collective::StripedRange& range : layout.ranges) {
-    if (!text.empty()) text += fmt::format("; from {} on ", size_text(range.begin));
-    if (!layout.striped) return fmt::format("none; stripes of {} are imagined", size_text(range.stripe_size));
-    text += fmt::format("{} of {}", counted(range.osts.size(), "stripe"), size_text(range.stripe_size));
+    if (!text.empty()) text += fmt::format("; from {} on ", binary_text(range.begin));
+    if (!layout.striped) return fmt::format("none; stripes of {} are imagined", binary_text(range.stripe_size));
+    text += fmt::format("{} of {}", counted(range.osts.size(), "stripe"), binary_text(range.stripe_size));
   }
   return text;
 }
@@ -100,15 +103,15 @@ std::string summary(const CollectiveCase& asked, const Explanation& answer) {
   const collective::FileChoices& choices = answer.choices;
   std::string out = fmt::format("{} on {} {} {}: {} each, in blocks of {}", counted(asked.machine.ranks, "rank"),
                                 counted(asked.machine.nodes, "node"), pattern.write ? "write" : "read",
-                                size_text(answer.requests.bytes), size_text(pattern.bytes), size_text(pattern.block));
-  if (pattern.hole > 0) out += fmt::format(" with holes of {}", size_text(pattern.hole));
+                                size_text(answer.requests.bytes), size_text(pattern.bytes), binary_text(pattern.block));
+  if (pattern.hole > 0) out += fmt::format(" with holes of {}", binary_text(pattern.hole));
   out += pattern.interleaved ? ", interleaved\n" : ", one rank behind the other\n";
   out += line("layout", layout_text(asked.layout));
   out += line("way", fmt::format("{}: {}", to_word(answer.way.value), to_text(answer.way.because)));
   out += line("aggregators", fmt::format("{}: {}", choices.aggregators.value, to_text(choices.aggregators.because)));
-  out += line("window", fmt::format("{}: {}", size_text(choices.window_bytes.value), to_text(choices.window_bytes.because)));
-  out += line("memory", fmt::format("{} of an aggregator, two buffers; {} in all", size_text(2 * choices.window_bytes.value),
-                                    size_text(2 * choices.window_bytes.value * choices.aggregators.value)));
+  out += line("window", fmt::format("{}: {}", binary_text(choices.window_bytes.value), to_text(choices.window_bytes.because)));
+  out += line("memory", fmt::format("{} of an aggregator, two buffers; {} in all", binary_text(2 * choices.window_bytes.value),
+                                    binary_text(2 * choices.window_bytes.value * choices.aggregators.value)));
   const auto& direct = pattern.write ? choices.direct_writes : choices.direct_reads;
   out += line("direct I/O", fmt::format("{}: {}", direct.value ? "yes" : "no", to_text(direct.because)));
   out += line("exchange", choices.exchange_requests ? "ranks tell each other what they have, unless their views imply it"

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/binary_size.hpp"
 #include "collective.hpp"
 #include "collective/file_report.hpp"
 #include "json.hpp"
@@ -238,6 +239,8 @@ std::optional<HandOvers> hand_overs(const FileCounters& counters) {
 }
 
 std::string size_text(std::int64_t bytes) { return to_string(Bytes{static_cast<std::uint64_t>(bytes)}); }
+// Of blocks, windows, stripes and calls, which are as Lustre counts them.
+std::string binary_text(std::int64_t bytes) { return to_binary_string(Bytes{static_cast<std::uint64_t>(bytes)}); }
 
 std::string times_text(const FileCounters& counters, double Seconds::* which) {
   const auto text = [](double seconds) {
@@ -264,12 +267,12 @@ std::string calls_text(const FileCounters& counters) {
 
 std::string way_text(const WayTold& way) {
   std::string text =
-      fmt::format("{} of {} a piece, {} a call: ", way.write ? "writes" : "reads", size_text(way.piece), size_text(way.call));
+      fmt::format("{} of {} a piece, {} a call: ", way.write ? "writes" : "reads", binary_text(way.piece), binary_text(way.call));
   if (!way.tried) return text + "left to the MPI, pieces are long";
   const auto rate = [](const std::optional<std::int64_t>& cost) {
     constexpr double kNsOfSecond = 1e9;
-    constexpr double kKibOfMib = 1024;
-    return cost && *cost > 0 ? fmt::format("{:.0f} MiB/s", kNsOfSecond / kKibOfMib / static_cast<double>(*cost))
+    constexpr double kKib = 1024;  // what it is the cost of
+    return cost && *cost > 0 ? to_string(BytesPerSecond{kKib * kNsOfSecond / static_cast<double>(*cost)})
                              : std::string("not tried");
   };
   text += fmt::format("collected {}, by the MPI {}; ", rate(way.collected), rate(way.passed));
@@ -289,15 +292,16 @@ std::string to_text(const FileCounters& counters) {
                                 counted(static_cast<std::size_t>(counters.nodes), "node"));
   out += line("calls", calls_text(counters));
   for (const WayTold& way : counters.ways) out += line("way", way_text(way));
-  out += line("aggregators", fmt::format("{}, with windows of {}, in {}", counters.aggregators, size_text(counters.window_bytes),
-                                         counted(static_cast<std::size_t>(counters.portions), "round")));
+  out +=
+      line("aggregators", fmt::format("{}, with windows of {}, in {}", counters.aggregators, binary_text(counters.window_bytes),
+                                      counted(static_cast<std::size_t>(counters.portions), "round")));
   out += line("data", fmt::format("{}; {} of it through windows of other ranks, {} sent between nodes", size_text(counters.bytes),
                                   size_text(counters.shared), size_text(counters.sent)));
   out +=
       line("file", counters.transfers == 0 ? std::string("no reads or writes")
                                            : fmt::format("{}, {} each; {} of them as large as an RPC",
                                                          counted(static_cast<std::size_t>(counters.transfers), "transfer"),
-                                                         size_text(counters.transferred / counters.transfers), counters.whole));
+                                                         binary_text(counters.transferred / counters.transfers), counters.whole));
   out += line("all ranks", times_text(counters, &Seconds::all));
   out += line("one at most", times_text(counters, &Seconds::largest));
   out += line("exchange", fmt::format("{} of the aggregators' time is not in the file", percent(counters.share)));

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -54,6 +55,9 @@
 
 namespace iez::cli {
 
+// "a, b or c".
+std::string listed_by_or(std::span<const std::string> words);
+
 class CommandLine {
  public:
   CommandLine();
@@ -79,8 +83,19 @@ class CommandLine {
           }
         },
         text);
-    option->check(CLI::IsMember(names).description(""))->type_name(fmt::format("{}", fmt::join(names, "|")));
-    choices_[option] = std::move(names);
+    option->check(one_of(names))->type_name(fmt::format("{}", fmt::join(names, "|")));
+    offer(option, names);
+  }
+
+  // What completion offers for a value.
+  template <typename Words>
+  void offer(const CLI::Option* option, const Words& words) {
+    for (const auto& word : words) values_[option].choices.push_back({.word = std::string(word), .text = ""});
+  }
+  void offer(const CLI::Option* option, Gathered gathered) { values_[option].gathered = gathered; }
+  // Numbers of OSTs, with commas between them.
+  void offer_osts(const CLI::Option* option) {
+    values_[option] = {.choices = {}, .gathered = Gathered::osts, .names = ShellNames::none, .list = true};
   }
 
   // A size or a rate, as people write it.
@@ -107,12 +122,16 @@ class CommandLine {
 
   static Result<Duration> parse_positive_duration(std::string_view text);
 
+  static constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
   // An unsigned number: "-1" would wrap around.
-  static CLI::Validator whole_number();
+  static CLI::Validator whole_number(std::uint64_t least = 0, std::uint64_t most = kNoLimit);
+  static CLI::Validator number(double least, double most);
+  static CLI::Validator one_of(std::vector<std::string> words);
+  static void refuse_empty_values(CLI::App& app);
 
   void on(CLI::App* command, Action action);
 
-  static void add_sources(CLI::App& command, SourceOptions& options);
+  void add_sources(CLI::App& command, SourceOptions& options);
   static void add_watch(CLI::App& command, WatchOptions& options);
   void add_status();
   void add_top();
@@ -143,6 +162,7 @@ class CommandLine {
   void add_serve();
   void add_token();
   void add_lab();
+  void add_lab_choice(CLI::App& command, LabChoice& choice);
   void add_lab_up(CLI::App& command);
   void add_collective();
   void add_workload_common(CLI::App& command, WorkloadOptions& options);
@@ -152,6 +172,7 @@ class CommandLine {
   void add_demo();
   void add_agent();
   void add_keys();
+  static void add_number(CLI::App& command, const std::string& name, double& value, const std::string& text);
   static void add_jobs_store(CLI::App& command, JobsStoreOptions& options);
   static void add_jobs_range(CLI::App& command, JobsRangeOptions& options);
   static void add_jobs_analysis(CLI::App& command, jobs::AnalysisOptions& options);
@@ -167,15 +188,14 @@ class CommandLine {
   std::string complaint(const CLI::ParseError& problem, const CLI::App& command) const;
   std::string suggestion(const CLI::ParseError& problem, const CLI::App& command) const;
   [[nodiscard]] int failed(const Error& error) const;
-  std::vector<CommandWords> words() const;
-  void collect(const CLI::App& app, const std::string& path, std::vector<CommandWords>& all) const;
-  void add_options(const CLI::App& app, std::vector<OptionWords>& options) const;
+  CommandWords words(const CLI::App& app) const;
+  ValueWords values_of(const CLI::Option& option) const;
+  int complete_line(std::span<const char* const> words) const;
 
   CLI::App app_;
   Action action_;
   std::span<const char* const> given_;
-  std::map<const CLI::Option*, std::vector<std::string>> choices_;
-  std::map<const CLI::App*, std::vector<std::string>> arguments_;
+  std::map<const CLI::Option*, ValueWords> values_;  // that completion offers; of others the kind of value tells
   Logger::Options log_;
   StatusOptions status_;
   TopOptions top_;

@@ -137,7 +137,7 @@ TEST(LiveView, Text) {
   const std::string text = live_text(*view, {}, {});
   EXPECT_NE(text.find("fs: 2 jobs on 2 of 3 OSTs, 1 that hardly wrote left out; written since"), std::string::npos) << text;
   EXPECT_NE(text.find("OSTs by jobs:  1 with 0  1 with 1  1 with 2\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("fs-OST0001     2  10.0 MiB        -  a, b\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("fs-OST0001     2  10.5 MB        -  a, b\n"), std::string::npos) << text;
 }
 
 }  // namespace

@@ -169,7 +169,7 @@ std::string scatter(const ResultTable& table, const std::string& cluster, bool s
   constexpr int kRows = 18;     // halves of powers of ten: up to 10^9
   HeatMap map{.title = of_cluster("Jobs by metadata calls (upwards) and bytes written", cluster, several),
               .x_axis = "bytes written by the job"};
-  constexpr std::array<std::string_view, 16> kBytes{"1 B", "",     "", "1 KB", "",     "", "1 MB", "",
+  constexpr std::array<std::string_view, 16> kBytes{"1 B", "",     "", "1 kB", "",     "", "1 MB", "",
                                                     "",    "1 GB", "", "",     "1 TB", "", "",     "1 PB"};
   for (int column = 0; column < kColumns; ++column) {
     map.columns.emplace_back(column % 3 == 0 ? kBytes[static_cast<std::size_t>(column) / 3] : "");
@@ -353,7 +353,7 @@ std::vector<std::string> burst_plots(const jobs::Answer& answer, bool several) {
   memory.title = "I/O time by size of bursts (%)";
   memory.x_axis = "size of the burst, of the memory of the job";
   BarChart sizes = by_category(answer["size_classes"], "class", "jobs_mostly", {1, 2, 3, 4, 5, 6},
-                               {"0", "<1 KB", "1 KB-1 MB", "1 MB-1 GB", "1 GB-1 TB", ">1 TB"});
+                               {"0", "<1 kB", "1 kB-1 MB", "1 MB-1 GB", "1 GB-1 TB", ">1 TB"});
   sizes.title = "Jobs by the bursts of most of their I/O time";
   sizes.x_axis = "size of the burst";
   return {drawn(memory, several), drawn(sizes, several)};

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
@@ -30,30 +31,26 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
+Result<fs::path> labs_folder() {
+  const std::string state = variable("XDG_STATE_HOME");
+  const std::string home = variable("HOME");
+  if (state.empty() && home.empty()) return fail(Errc::invalid_argument, "$HOME is not set: say where by --dir");
+  const fs::path base = state.empty() ? fs::path(home) / ".local/state" : fs::path(state);
+  return base / "iez/lab";
+}
+
 Result<std::string> folder_of(const LabChoice& choice) {
   std::string dir = choice.dir;
   if (dir.empty() && choice.name.empty()) dir = variable(kVariable);
   if (dir.empty()) {
-    const std::string state = variable("XDG_STATE_HOME");
-    const std::string home = variable("HOME");
-    if (state.empty() && home.empty()) return fail(Errc::invalid_argument, "$HOME is not set: say where by --dir");
-    const fs::path base = state.empty() ? fs::path(home) / ".local/state" : fs::path(state);
-    dir = (base / "iez/lab" / (choice.name.empty() ? kDefaultName : choice.name)).string();
+    IEZ_TRY(const fs::path labs, labs_folder());
+    dir = (labs / (choice.name.empty() ? kDefaultName : choice.name)).string();
   }
   std::error_code error;
   dir = fs::absolute(dir, error).lexically_normal().string();
   if (error) return fail_errno(error.value(), dir);
   while (dir.size() > 1 && dir.ends_with('/')) dir.pop_back();
   return dir;
-}
-
-Result<lab::Config> config_of(const LabChoice& choice) {
-  IEZ_TRY(const std::string dir, folder_of(choice));
-  auto config = lab::load_config(dir);
-  if (!config && config.error().code == Errc::not_found) {
-    return fail(Errc::not_found, fmt::format("no lab in {}; 'iez lab up' makes one", dir));
-  }
-  return config;
 }
 
 template <typename T, typename U>
@@ -86,6 +83,28 @@ void await_statistics(const lab::Config& config, const std::string& root, Clock&
 void say_progress(const std::string& line) { fmt::print(stderr, "{}\n", line); }
 
 }  // namespace
+
+Result<lab::Config> lab_config(const LabChoice& choice) {
+  IEZ_TRY(const std::string dir, folder_of(choice));
+  auto config = lab::load_config(dir);
+  if (!config && config.error().code == Errc::not_found) {
+    return fail(Errc::not_found, fmt::format("no lab in {}; 'iez lab up' makes one", dir));
+  }
+  return config;
+}
+
+std::vector<std::string> lab_names() {
+  std::vector<std::string> names;
+  const auto folder = labs_folder();
+  if (!folder) return names;
+  std::error_code error;
+  for (fs::directory_iterator entry(*folder, error), end; !error && entry != end; entry.increment(error)) {
+    std::error_code ignored;
+    if (fs::exists(entry->path() / "lab.json", ignored)) names.push_back(entry->path().filename().string());
+  }
+  std::ranges::sort(names);
+  return names;
+}
 
 Result<void> run_lab_up(const LabUpOptions& options, Context& context) {
   IEZ_TRY(const std::string dir, folder_of(options.lab));
@@ -124,7 +143,7 @@ Result<void> run_lab_up(const LabUpOptions& options, Context& context) {
 }
 
 Result<void> run_lab_down(const LabDownOptions& options, Context&) {
-  IEZ_TRY(const lab::Config config, config_of(options.lab));
+  IEZ_TRY(const lab::Config config, lab_config(options.lab));
   IEZ_TRY(const lab::Stopped stopped, lab::stop(config, say_progress));
   for (const lab::BusyMount& mount : stopped.busy) {
     for (const lab::MountUser& user : mount.users) {
@@ -145,21 +164,21 @@ Result<void> run_lab_down(const LabDownOptions& options, Context&) {
 }
 
 Result<void> run_lab_status(const LabStatusOptions& options, Context& context) {
-  IEZ_TRY(const lab::Config config, config_of(options.lab));
+  IEZ_TRY(const lab::Config config, lab_config(options.lab));
   const auto states = lab::look(config);
   if (options.json) return print(lab_status_json(config, states));
   return print(lab_status_text(config, states, context.terminal, !options.no_header));
 }
 
 Result<void> run_lab_df(const LabDfOptions& options, Context& context) {
-  IEZ_TRY(const lab::Config config, config_of(options.lab));
+  IEZ_TRY(const lab::Config config, lab_config(options.lab));
   const auto rows = lab_df_rows(config, lab::look(config));
   if (options.json) return print(lab_df_json(config, rows));
   return print(lab_df_text(config, rows, context.terminal, !options.no_header));
 }
 
 Result<void> run_lab_exec(const LabExecOptions& options, Context& context) {
-  IEZ_TRY(const lab::Config config, config_of(options.lab));
+  IEZ_TRY(const lab::Config config, lab_config(options.lab));
   if (options.client >= config.clients) {
     return fail(Errc::invalid_argument,
                 fmt::format("--client {}: lab {} has {}", options.client, config.name, lab_clients_text(config)));
@@ -185,7 +204,7 @@ Result<void> run_lab_exec(const LabExecOptions& options, Context& context) {
 }
 
 Result<void> run_lab_fault(const LabFaultOptions& options, Context&) {
-  IEZ_TRY(const lab::Config config, config_of(options.lab));
+  IEZ_TRY(const lab::Config config, lab_config(options.lab));
   IEZ_TRY(const LabFault fault, lab_fault_of(config, options.kind, options.target, options.value));
   for (const std::string& node : fault.kill) {
     if (const auto killed = lab::kill_node(config, node); !killed) return std::unexpected(killed.error());

@@ -8,6 +8,7 @@
 
 #include "base/units.hpp"
 #include "command.hpp"
+#include "lab/config.hpp"
 
 namespace iez::cli {
 
@@ -74,6 +75,11 @@ struct LabServeOptions {
   std::string node;
   std::string dir;
 };
+
+// Errc::not_found: there is no such lab.
+[[nodiscard]] Result<lab::Config> lab_config(const LabChoice& choice);
+// Those in the folder where labs are without --dir, ascending.
+std::vector<std::string> lab_names();
 
 [[nodiscard]] Result<void> run_lab_up(const LabUpOptions& options, Context& context);
 [[nodiscard]] Result<void> run_lab_down(const LabDownOptions& options, Context& context);

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "base/binary_size.hpp"
 #include "input/byte_stream.hpp"
 #include "json.hpp"
 #include "lustre/layout_codec.hpp"
@@ -60,8 +61,8 @@ ordered_json to_json(const std::string& path, const model::Layout& layout) {
 }
 
 std::string extent_text(const model::Extent& extent) {
-  const std::string end = extent.end == model::Extent::kEof ? "EOF" : to_string(Bytes{extent.end});
-  return fmt::format("{} - {}", to_string(Bytes{extent.start}), end);
+  const std::string end = extent.end == model::Extent::kEof ? "EOF" : to_binary_string(Bytes{extent.end});
+  return fmt::format("{} - {}", to_binary_string(Bytes{extent.start}), end);
 }
 
 std::string ost_text(const model::Component& component) {
@@ -88,7 +89,7 @@ std::string to_text(const std::string& path, const model::Layout& layout, const 
     if (layout.mirror_count > 1) flags.push_back(fmt::format("mirror {}", lustre::mirror_of(component)));
     table.add({{extent_text(component.extent)},
                {count_text(component)},
-               {component.stripe_size.count == 0 ? "default" : to_string(component.stripe_size)},
+               {component.stripe_size.count == 0 ? "default" : to_binary_string(component.stripe_size)},
                {component.pool.empty() ? "-" : component.pool},
                {flags.empty() ? "-" : fmt::format("{}", fmt::join(flags, ","))},
                {ost_text(component)}});

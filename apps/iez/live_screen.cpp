@@ -90,8 +90,21 @@ Result<void> LiveScreen::begin(std::string_view name, std::string_view note) {
   const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::floor<std::chrono::seconds>(context_.clock.wall()));
   std::tm local{};
   static_cast<void>(::localtime_r(&now, &local));
-  return print(fmt::format("iez {}  every {}  {:%H:%M:%S}{}{}{}\n", name, to_string(watch_.interval), local,
-                           note.empty() ? "" : "  ", note, keys_ ? "  q: quit" : ""));
+  // What is worth least comes first here: it leaves where the terminal is too narrow for all.
+  struct Part {
+    std::string text;
+    bool shown = true;
+  };
+  std::array parts{Part{fmt::format("  every {}", to_string(watch_.interval))}, Part{fmt::format("  {:%H:%M:%S}", local)},
+                   Part{note.empty() ? "" : fmt::format("  {}", note)}, Part{keys_ ? "  q: quit" : ""}};
+  std::string line;
+  for (auto leaving = parts.begin();; ++leaving) {
+    line = fmt::format("iez {}", name);
+    for (const Part& part : parts) line += part.shown ? part.text : "";
+    if (context_.terminal.columns == 0 || line.size() <= context_.terminal.columns || leaving == parts.end()) break;
+    leaving->shown = false;
+  }
+  return print(line + '\n');
 }
 
 Result<bool> LiveScreen::wait(Duration duration, const std::function<Result<void>()>& sorted) {

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/binary_size.hpp"
 #include "base/text.hpp"
 #include "json.hpp"
 #include "table.hpp"
@@ -144,7 +145,7 @@ std::string stripe_size_text(const Planned& piece, bool given) {
       rounds == 1 ? std::string("each object gets one stripe")
                   : fmt::format("the {} go round the {} {} times", to_string(piece.bytes),
                                 piece.stripes == 1 ? std::string("object") : fmt::format("{} objects", piece.stripes), rounds);
-  const std::string size = fmt::format("{} ({} x 64 KiB)", to_string(piece.stripe_size), piece.stripe_size.count >> 16U);
+  const std::string size = fmt::format("{} ({} x 64 KiB)", to_binary_string(piece.stripe_size), piece.stripe_size.count >> 16U);
   if (given) {
     return fmt::format("{}, as the request asks; {}, the largest object has {}", size, dealing, to_string(piece.object_bytes));
   }

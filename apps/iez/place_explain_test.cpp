@@ -29,10 +29,10 @@ TEST_F(Explain, InSentences) {
   others.push_back({"same", plan});
   others.push_back({"shy", fail(Errc::limit, "too large")});
   EXPECT_EQ(explain_text(view, 1, others, true, {}),
-            "b: 20.0 MiB, file 2 of 2, policy first\n"
+            "b: 21.0 MB, file 2 of 2, policy first\n"
             "Why: 2 of 3 usable OSTs, 18.0 to 60.0 % full afterwards.\n"
-            "Stripe size: 5.00 MiB (80 x 64 KiB), chosen so that the largest object is as small as it can be, 10.0 MiB; "
-            "the 20.0 MiB go round the 2 objects 2 times.\n"
+            "Stripe size: 5.00 MiB (80 x 64 KiB), chosen so that the largest object is as small as it can be, 10.5 MB; "
+            "the 21.0 MB go round the 2 objects 2 times.\n"
             "\n"
             "Its OSTs in stripe order, when all files are written; rank 1 is the least used of 4:\n"
             "STRIPE  OST  SERVER  BEFORE   AFTER  RANK BEFORE  RANK AFTER\n"

@@ -80,7 +80,7 @@ TEST(PlacePhases, SmallFilesAreLeftToLustre) {
   const PlanView view{.cluster = "small", .table = table, .requests = requests, .plan = plan.plan};
   const std::string text = phases_text(view, plan, 20, true, {});
   EXPECT_THAT(text, HasSubstr("(left to Lustre)"));
-  EXPECT_THAT(text, HasSubstr("1 file below 1.00 MiB left to Lustre"));
+  EXPECT_THAT(text, HasSubstr("1 file below 1.05 MB left to Lustre"));
 }
 
 TEST(PlacePhases, Json) {

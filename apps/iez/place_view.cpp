@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/binary_size.hpp"
 #include "base/text.hpp"
 #include "json.hpp"
 #include "plot.hpp"
@@ -53,7 +54,7 @@ Bytes total_bytes(const PlanView& view) {
   return total;
 }
 
-std::string end_text(std::uint64_t end) { return end == model::Extent::kEof ? "eof" : to_string(Bytes{end}); }
+std::string end_text(std::uint64_t end) { return end == model::Extent::kEof ? "eof" : to_binary_string(Bytes{end}); }
 
 std::string shortened(std::string list) {
   if (list.size() <= kListWidth) return list;
@@ -75,7 +76,7 @@ std::string file_table(const PlanView& view, std::size_t limit, bool header, con
     if (progressive) row.push_back({end_text(piece.extent.end)});
     row.push_back({to_string(piece.bytes)});
     row.push_back({fmt::to_string(piece.stripes > 0 ? piece.stripes : piece.wanted)});
-    row.push_back({to_string(piece.stripe_size)});
+    row.push_back({to_binary_string(piece.stripe_size)});
     const std::string list = piece.stripes > 0 ? ost_list(view.plan.osts_of(piece)) : unplanned;
     row.push_back({terminal.interactive ? shortened(list) : list});
     table.add(std::move(row));

@@ -52,17 +52,17 @@ TEST(UseText, TinyUseIsNotNothing) {
 TEST_F(View, TablesAndSummary) {
   const placement::Plan plan = first_plan(table_, requests_);
   EXPECT_EQ(plan_text(view(requests_, plan), kAll, true, {}),
-            "2 files, 30.0 MiB, on small (4 OSTs, 2 servers), policy first\n"
+            "2 files, 31.5 MB, on small (4 OSTs, 2 servers), policy first\n"
             "\n"
-            "FILE     BYTES  STRIPES  STRIPE SIZE  OSTS\n"
-            "a     20.0 MiB        2     5.00 MiB  0,1\n"
-            "b     10.0 MiB        1     4.00 MiB  0\n"
+            "FILE    BYTES  STRIPES  STRIPE SIZE  OSTS\n"
+            "a     21.0 MB        2     5.00 MiB  0,1\n"
+            "b     10.5 MB        1     4.00 MiB  0\n"
             "\n"
-            "OST  SERVER     ADDED  BEFORE   AFTER\n"
-            "  0  oss0    20.0 MiB   0.0 %  20.0 %  [++++++........................]\n"
-            "  1  oss0    10.0 MiB   0.0 %  10.0 %  [+++...........................]\n"
-            "  2  oss1         0 B   0.0 %   0.0 %  [..............................]\n"
-            "  3  oss1         0 B   0.0 %   0.0 %  [..............................]\n"
+            "OST  SERVER    ADDED  BEFORE   AFTER\n"
+            "  0  oss0    21.0 MB   0.0 %  20.0 %  [++++++........................]\n"
+            "  1  oss0    10.5 MB   0.0 %  10.0 %  [+++...........................]\n"
+            "  2  oss1        0 B   0.0 %   0.0 %  [..............................]\n"
+            "  3  oss1        0 B   0.0 %   0.0 %  [..............................]\n"
             "\n"
             "             BEFORE   AFTER\n"
             "OSTCost       1.000   2.667\n"
@@ -74,9 +74,9 @@ TEST_F(View, TablesAndSummary) {
 
 TEST_F(View, LimitAndRowsOnly) {
   const placement::Plan plan = first_plan(table_, requests_);
-  EXPECT_EQ(plan_text(view(requests_, plan), kAll, false, {}), "a  20.0 MiB  2  5.00 MiB  0,1\nb  10.0 MiB  1  4.00 MiB  0\n");
-  EXPECT_EQ(plan_text(view(requests_, plan), 1, false, {}), "a  20.0 MiB  2  5.00 MiB  0,1\n");
-  EXPECT_TRUE(plan_text(view(requests_, plan), 1, true, {}).starts_with("2 files (1 shown), 30.0 MiB, on small"));
+  EXPECT_EQ(plan_text(view(requests_, plan), kAll, false, {}), "a  21.0 MB  2  5.00 MiB  0,1\nb  10.5 MB  1  4.00 MiB  0\n");
+  EXPECT_EQ(plan_text(view(requests_, plan), 1, false, {}), "a  21.0 MB  2  5.00 MiB  0,1\n");
+  EXPECT_TRUE(plan_text(view(requests_, plan), 1, true, {}).starts_with("2 files (1 shown), 31.5 MB, on small"));
 }
 
 TEST_F(View, NothingToPlace) {
@@ -98,7 +98,7 @@ TEST_F(View, AvoidedAndOverflowingTargets) {
   const std::string text = plan_text(view(requests_, plan), kAll, true, {});
   EXPECT_NE(text.find("Avoided OSTs: 2,3 (inactive)\n"), std::string::npos) << text;
   EXPECT_NE(text.find("OSTs that would run out of space: 1\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("9.00 MiB too much\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("9.44 MB too much\n"), std::string::npos) << text;
   const auto json = nlohmann::json::parse(plan_json(view(requests_, plan), kAll));
   EXPECT_EQ(json["targets"][2]["avoided"], "inactive");
   EXPECT_TRUE(json["targets"][1]["avoided"].is_null());
@@ -114,9 +114,9 @@ TEST_F(View, ProgressiveFilesShowTheirComponents) {
   const std::vector<placement::Request> requests{request};
   const placement::Plan plan = first_plan(table_, requests);
   EXPECT_EQ(plan_text(view(requests, plan), kAll, false, {}),
-            "p  4.00 MiB  4.00 MiB  1  4.00 MiB  0\n"
-            "p  64.0 MiB  4.00 MiB  2  2.00 MiB  0,1\n"
-            "p       eof       0 B  4  4.00 MiB  (not reached)\n");
+            "p  4.00 MiB  4.19 MB  1  4.00 MiB  0\n"
+            "p  64.0 MiB  4.19 MB  2  2.00 MiB  0,1\n"
+            "p       eof      0 B  4  4.00 MiB  (not reached)\n");
   EXPECT_EQ(plan_csv(view(requests, plan), kAll),
             "name,start,end,bytes,stripe_count,stripe_size,pool,osts\n"
             "p,0,4194304,4194304,1,4194304,flash,0\n"

@@ -8,6 +8,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include "base/binary_size.hpp"
 #include "base/text.hpp"
 #include "json.hpp"
 #include "lustre/layout_codec.hpp"
@@ -47,7 +48,7 @@ std::string count_text(const model::Component& component) {
 
 std::string component_text(const model::Component& component) {
   std::string out = component.pattern == model::Pattern::mdt ? "on the MDT" : count_text(component);
-  if (component.stripe_size.count != 0) out += " of " + to_string(component.stripe_size);
+  if (component.stripe_size.count != 0) out += " of " + to_binary_string(component.stripe_size);
   if (!component.pool.empty()) out += fmt::format(" in pool {}", component.pool);
   if (!component.osts.empty()) {
     std::vector<std::uint32_t> osts;
@@ -65,7 +66,8 @@ std::string layout_text(const model::Layout& layout) {
   std::string out;
   for (const model::Component& component : layout.components) {
     if (!out.empty()) out += "; ";
-    out += component.extent.end == model::Extent::kEof ? "rest" : fmt::format("to {}", to_string(Bytes{component.extent.end}));
+    out += component.extent.end == model::Extent::kEof ? "rest"
+                                                       : fmt::format("to {}", to_binary_string(Bytes{component.extent.end}));
     out += ": " + component_text(component);
   }
   return out;

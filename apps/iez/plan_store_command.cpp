@@ -13,6 +13,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include "base/binary_size.hpp"
 #include "base/text.hpp"
 #include "config/settings.hpp"
 #include "json.hpp"
@@ -66,7 +67,8 @@ std::string ost_text(const store::StripeLayout& layout) {
   std::vector<std::uint32_t> osts;
   osts.reserve(layout.osts.size());
   for (const OstIndex ost : layout.osts) osts.push_back(ost.value);
-  return fmt::format("{} of {} on OST {}", counted(osts.size(), "stripe"), to_string(layout.stripe_size), fmt::join(osts, ","));
+  return fmt::format("{} of {} on OST {}", counted(osts.size(), "stripe"), to_binary_string(layout.stripe_size),
+                     fmt::join(osts, ","));
 }
 
 Result<std::string> plan_file_of(const std::string& name, const std::string& store, Context& context) {

@@ -2,12 +2,14 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <system_error>
 #include <utility>
 
@@ -127,13 +129,21 @@ std::string told_next(const runs::RunReport& report) {
   return fmt::format("next run: not placed: {}", report.verdict);
 }
 
-void tell(const runs::RunReport& report, const std::string& application, const RunCommandOptions& options) {
+// Before the command, which may take hours. Returns how many were said.
+std::size_t tell_notes_so_far(const runs::RunReport& report, const RunCommandOptions& options) {
+  if (options.json || options.quiet) return 0;
+  for (const std::string& note : report.notes) say(note);
+  return report.notes.size();
+}
+
+// said: notes that were told before.
+void tell(const runs::RunReport& report, const std::string& application, const RunCommandOptions& options, std::size_t said) {
   if (options.json) {
     fmt::print(stderr, "{}", to_line(to_json(report, application)));
     return;
   }
   if (options.quiet) return;
-  for (const std::string& note : report.notes) say(note);
+  for (const std::string& note : std::span(report.notes).subspan(std::min(said, report.notes.size()))) say(note);
   if (!report.recorded) return;
   const std::string_view way = report.mode != runs::Mode::place ? "traced:" : report.placed > 0 ? "placed:" : "none placed:";
   say(fmt::format("{}: {} {}", application, way, told_files(report)));
@@ -263,12 +273,13 @@ Result<void> run_run(const RunCommandOptions& options, Context& context) {
   runs::RunLife life(std::move(run), context.clock);
   life.prepare();
   if (options.dry_run) return show(life.report(), life.variables(), identity, application, options);
+  const std::size_t said = tell_notes_so_far(life.report(), options);
   const auto ending =
       runs::run_command(options.command, life.variables(), {.every = runs::kHeartbeat, .done = [&] { life.beat(); }});
   if (!ending) {
     fmt::print(stderr, "iez run: {}\n", text::printable(ending.error().message));
     life.not_started();
-    tell(life.report(), application, options);
+    tell(life.report(), application, options, said);
     life.release();
     runs::end_like({.status = ending.error().os_errno == ENOENT ? kNotFound : kCannotRun});
   }
@@ -276,7 +287,7 @@ Result<void> run_run(const RunCommandOptions& options, Context& context) {
   if (!options.quiet && !options.json) {
     for (const std::string& problem : problems) say(problem);
   }
-  tell(life.report(), application, options);
+  tell(life.report(), application, options, said);
   life.release();
   runs::end_like(*ending);
 }

@@ -1,5 +1,6 @@
 #include "serve_status.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -11,6 +12,7 @@
 #include "api/coordinator_client.hpp"
 #include "base/text.hpp"
 #include "config/settings.hpp"
+#include "http/certificate.hpp"
 #include "json.hpp"
 #include "table.hpp"
 
@@ -28,13 +30,20 @@ struct Report {
   bool busy = false;
 };
 
-// Where this node's own coordinator listens.
+// Where this node's own coordinator listens. With a certificate, by a name that this is for: by another one it would not be
+// trusted.
 std::string own_url(const config::Settings::Serve& serve) {
-  std::string address = serve.listen;
-  for (const std::string_view any : {"0.0.0.0:", "[::]:", "*:"}) {
-    if (address.starts_with(any)) address = "127.0.0.1:" + address.substr(any.size());
+  const std::size_t colon = serve.listen.rfind(':');
+  std::string host = serve.listen.substr(0, colon);
+  const std::string port = colon == std::string::npos ? "" : serve.listen.substr(colon);
+  if (host == "0.0.0.0" || host == "[::]" || host == "*") host = "127.0.0.1";
+  if (serve.certificate.empty()) return "http://" + host + port;
+  const auto certificate = http::read_certificate(serve.certificate);
+  if (certificate && std::ranges::find(certificate->names, host) == certificate->names.end()) {
+    const auto named = std::ranges::find_if(certificate->names, [](const std::string& name) { return !name.starts_with('*'); });
+    if (named != certificate->names.end()) host = named->find(':') == std::string::npos ? *named : "[" + *named + "]";
   }
-  return (serve.certificate.empty() ? "http://" : "https://") + address;
+  return "https://" + host + port;
 }
 
 // The sample of a metric without labels; nothing if there is none.

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/binary_size.hpp"
 #include "base/text.hpp"
 #include "plot.hpp"
 #include "table.hpp"
@@ -50,8 +51,8 @@ std::string pattern_text(const sim::Job& job) {
   std::string out =
       fmt::format("{} process{}, {} {} in pieces of {}, {}, {} of {}", job.processes, job.processes == 1 ? "" : "es",
                   pattern.access == sim::Access::write ? "write" : "read", to_string(total_bytes(job)),
-                  to_string(pattern.transfer), pattern.mode == sim::FileMode::shared ? "shared file" : "file per process",
-                  counted(job.striping.count, "stripe"), to_string(job.striping.size));
+                  to_binary_string(pattern.transfer), pattern.mode == sim::FileMode::shared ? "shared file" : "file per process",
+                  counted(job.striping.count, "stripe"), to_binary_string(job.striping.size));
   if (pattern.files > 1) out += fmt::format(", {} one after the other", counted(pattern.files, "file"));
   if (job.collective.writers > 0) out += fmt::format(", through {}", counted(job.collective.writers, "writer"));
   return out;
@@ -345,8 +346,9 @@ std::vector<std::pair<std::string, std::string>> scenario_facts(const sim::Scena
                                 incident.index, to_string(incident.at), incident.speed));
   }
   if (scenario.background.requests_per_second > 0) {
-    facts.emplace_back("background", fmt::format("{} requests of {} a second on each target",
-                                                 scenario.background.requests_per_second, to_string(scenario.background.size)));
+    facts.emplace_back("background",
+                       fmt::format("{} requests of {} a second on each target", scenario.background.requests_per_second,
+                                   to_binary_string(scenario.background.size)));
   }
   if (scenario.until) facts.emplace_back("until", to_string(*scenario.until));
   facts.emplace_back("seed", fmt::to_string(scenario.seed));

@@ -32,7 +32,7 @@ constexpr std::size_t kShownPhases = 12;
 
 // Of a table whose head tells the zone.
 std::string short_time_text(std::int64_t nanoseconds) {
-  return fmt::format("{:%Y-%m-%d %H:%M}", fmt::gmtime(static_cast<std::time_t>(nanoseconds / 1'000'000'000)));
+  return fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::gmtime(static_cast<std::time_t>(nanoseconds / 1'000'000'000)));
 }
 
 std::string time_text(std::int64_t nanoseconds) {
@@ -510,17 +510,19 @@ Result<void> run_app_show(const AppShowOptions& options, Context& context) {
   out += history_text(history);
   if (!listed.empty()) out += fmt::format("last command: {}\n", text::printable(short_text(listed.front().command)));
   Table table({{.title = "RUN (UTC)"},
-               {.title = "EXIT", .align = Align::right},
-               {.title = "RANKS", .align = Align::right},
+               {.title = "TOOK", .align = Align::right},
+               {.title = "EXIT", .align = Align::right, .leaves = 2},
+               {.title = "RANKS", .align = Align::right, .leaves = 3},
                {.title = "FILES", .align = Align::right},
                {.title = "PLACED", .align = Align::right},
-               {.title = "NEW", .align = Align::right},
+               {.title = "NEW", .align = Align::right, .leaves = 4},
                {.title = "WRITTEN", .align = Align::right},
-               {.title = "SIZES", .align = Align::right},
+               {.title = "SIZES", .align = Align::right, .leaves = 1},
                {.title = "COUNTS AS"}});
   for (std::size_t i = 0; i < listed.size(); ++i) {
     const store::Run& run = listed[i];
     table.add({{short_time_text(run.started_ns)},
+               {run.ended_ns > run.started_ns ? to_string(Duration{run.ended_ns - run.started_ns}) : "-"},
                {fmt::format("{}", run.exit_status)},
                {run.ranks == 0 ? "-" : fmt::format("{}", run.ranks)},
                {fmt::format("{}", run.files)},

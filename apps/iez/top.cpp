@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "base/binary_size.hpp"
 #include "base/text.hpp"
 #include "job_view.hpp"
 #include "job_watch.hpp"
@@ -138,7 +139,7 @@ std::vector<Cell> cells(const std::string& job, const std::string& user, const s
           {rates ? to_string(rates->write) : "-"},
           {fmt::to_string(traffic.operations)},
           {rates ? fmt::format("{:.1f}", rates->operations) : "-"},
-          {traffic.read_calls + traffic.write_calls == 0 ? "-" : to_string(size)}};
+          {traffic.read_calls + traffic.write_calls == 0 ? "-" : to_binary_string(size)}};
 }
 
 std::string basis_text(const JobPicture& picture, bool live) {

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/binary_size.hpp"
 #include "base/text.hpp"
 #include "json.hpp"
 #include "stripe_words.hpp"
@@ -95,7 +96,8 @@ TuneHeader header_of(const TuneOptions& options, const Plan& plan) {
 }
 
 std::string setting_text(const contention::Setting& setting) {
-  return fmt::format("{} stripe{} of {}", setting.stripes, setting.stripes == 1 ? "" : "s", to_string(setting.stripe_size));
+  return fmt::format("{} stripe{} of {}", setting.stripes, setting.stripes == 1 ? "" : "s",
+                     to_binary_string(setting.stripe_size));
 }
 
 std::vector<std::string> setstripe_arguments(const contention::Setting& setting, const std::string& directory) {

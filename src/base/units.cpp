@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/binary_size.hpp"
 #include "base/text.hpp"
 
 namespace iez {
@@ -145,11 +146,23 @@ Result<Duration> parse_duration(std::string_view text) {
 }
 
 std::string to_string(Bytes size) {
+  constexpr std::array<std::string_view, 7> kNames{"B", "kB", "MB", "GB", "TB", "PB", "EB"};
+  if (size.count < 1000) return fmt::format("{} B", size.count);
+  auto value = static_cast<double>(size.count);
+  std::size_t unit = 0;
+  // 999.5 would print as 1000: take the next unit from there on.
+  while (value >= 999.5 && unit + 1 < kNames.size()) {
+    value /= 1000;
+    ++unit;
+  }
+  return fmt::format("{} {}", three_digits(value), kNames[unit]);
+}
+
+std::string to_binary_string(Bytes size) {
   constexpr std::array<std::string_view, 7> kNames{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   if (size.count < 1024) return fmt::format("{} B", size.count);
   auto value = static_cast<double>(size.count);
   std::size_t unit = 0;
-  // 1023.5 would print as 1024: take the next unit from there on.
   while (value >= 1023.5 && unit + 1 < kNames.size()) {
     value /= 1024;
     ++unit;

@@ -4,7 +4,8 @@
 // kB, MB, ... are powers of 1000; a bare K, M, G, T, P, E is a power of 1024, as it is for `lfs`. Letters may be of either case.
 // A fraction is rounded to the nearest whole unit; what does not fit is an error, never a wrapped number.
 //
-// Printing is for people (three significant digits, "1.50 GiB"); anything a program reads is printed as a plain integer.
+// Printing is for people: three significant digits and decimal units, "1.61 GB" as "40.0 MB/s". What Lustre counts in powers of
+// two is printed so by base/binary_size.hpp. Anything a program reads is printed as a plain integer.
 #pragma once
 
 #include <chrono>
@@ -58,8 +59,8 @@ struct OstIndex {
 [[nodiscard]] Result<BytesPerSecond> parse_rate(std::string_view text);
 [[nodiscard]] Result<Duration> parse_duration(std::string_view text);
 
-std::string to_string(Bytes size);           // "0 B", "1023 B", "64.0 KiB", "1.50 GiB"
-std::string to_string(BytesPerSecond rate);  // "40.0 MB/s": decimal, as network and disk vendors count
+std::string to_string(Bytes size);           // "0 B", "999 B", "65.5 kB", "1.61 GB"
+std::string to_string(BytesPerSecond rate);  // "40.0 MB/s"
 std::string to_string(Duration duration);    // "250 ms", "1.50 s", "2 min 5 s"
 
 // rate = bytes / time; zero when no time has passed.

@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/binary_size.hpp"
 #include "base/rng.hpp"
 
 namespace iez {
@@ -62,13 +63,31 @@ TEST(Units, SaysWhenASizeDoesNotFit) {
 
 TEST(Units, PrintsSizesInThreeDigits) {
   EXPECT_EQ(to_string(Bytes{0}), "0 B");
-  EXPECT_EQ(to_string(Bytes{1023}), "1023 B");
-  EXPECT_EQ(to_string(Bytes{1024}), "1.00 KiB");
-  EXPECT_EQ(to_string(Bytes::kib(64)), "64.0 KiB");
-  EXPECT_EQ(to_string(Bytes{1'610'612'736}), "1.50 GiB");
-  EXPECT_EQ(to_string(Bytes{(1U << 20U) - 1}), "1.00 MiB");
-  EXPECT_EQ(to_string(Bytes{999 * 1024}), "999 KiB");
-  EXPECT_EQ(to_string(Bytes{std::numeric_limits<std::uint64_t>::max()}), "16.0 EiB");
+  EXPECT_EQ(to_string(Bytes{999}), "999 B");
+  EXPECT_EQ(to_string(Bytes{1000}), "1.00 kB");
+  EXPECT_EQ(to_string(Bytes::kib(64)), "65.5 kB");
+  EXPECT_EQ(to_string(Bytes{1'610'612'736}), "1.61 GB");
+  EXPECT_EQ(to_string(Bytes{999'999}), "1.00 MB");
+  EXPECT_EQ(to_string(Bytes{999'499}), "999 kB");
+  EXPECT_EQ(to_string(Bytes{std::numeric_limits<std::uint64_t>::max()}), "18.4 EB");
+}
+
+// A size and a rate have one system of units: what moves in a second at a rate looks like the rate.
+TEST(Units, SizesAndRatesHaveTheSameUnits) {
+  for (const std::uint64_t count : {0ULL, 999ULL, 1000ULL, 65'536ULL, 1'610'612'736ULL, 999'499'999ULL, 3'000'000'000'000ULL}) {
+    EXPECT_EQ(to_string(Bytes{count}) + "/s", to_string(BytesPerSecond{static_cast<double>(count)}));
+  }
+}
+
+TEST(Units, PrintsWhatLustreCountsInPowersOfTwo) {
+  EXPECT_EQ(to_binary_string(Bytes{0}), "0 B");
+  EXPECT_EQ(to_binary_string(Bytes{1023}), "1023 B");
+  EXPECT_EQ(to_binary_string(Bytes{1024}), "1.00 KiB");
+  EXPECT_EQ(to_binary_string(Bytes::kib(64)), "64.0 KiB");
+  EXPECT_EQ(to_binary_string(Bytes{1'610'612'736}), "1.50 GiB");
+  EXPECT_EQ(to_binary_string(Bytes{(1U << 20U) - 1}), "1.00 MiB");
+  EXPECT_EQ(to_binary_string(Bytes{999 * 1024}), "999 KiB");
+  EXPECT_EQ(to_binary_string(Bytes{std::numeric_limits<std::uint64_t>::max()}), "16.0 EiB");
 }
 
 // What is printed parses back to within the digits shown.
@@ -78,9 +97,12 @@ TEST(Units, PrintedSizesParseBack) {
   Rng rng(kSeed);
   for (int i = 0; i < 10'000; ++i) {
     const Bytes size{rng.bits() >> rng.between(2, 60)};
-    const auto back = parse_bytes(to_string(size));
-    ASSERT_TRUE(back) << to_string(size);
-    EXPECT_NEAR(static_cast<double>(back->count), static_cast<double>(size.count), static_cast<double>(size.count) * 0.005 + 0.5);
+    for (const std::string& printed : {to_string(size), to_binary_string(size)}) {
+      const auto back = parse_bytes(printed);
+      ASSERT_TRUE(back) << printed;
+      EXPECT_NEAR(static_cast<double>(back->count), static_cast<double>(size.count),
+                  static_cast<double>(size.count) * 0.005 + 0.5);
+    }
   }
 }
 

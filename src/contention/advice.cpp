@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/binary_size.hpp"
 #include "contention/stripe_size.hpp"
 
 namespace iez::contention {
@@ -128,7 +129,7 @@ std::string reason_of(const AdviceRequest& request, const Advice& advice, const 
     text +=
         fmt::format("; the others lose {} instead of {}", percent(chosen.expected.slowdown), percent(fastest.expected.slowdown));
   }
-  text += fmt::format(". Stripe size {}: {}.", to_string(size.size), size.reason);
+  text += fmt::format(". Stripe size {}: {}.", to_binary_string(size.size), size.reason);
   if (advice.aggregation) {
     text += fmt::format(" {} files at once contend with each other: {} writers would reach {}.", request.ranks,
                         advice.aggregation->writers, to_string(advice.aggregation->speed));

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/binary_size.hpp"
 #include "base/result.hpp"
 #include "model/layout.hpp"
 
@@ -54,16 +55,18 @@ Wish wish(const WritePattern& pattern, std::uint32_t stripes, std::uint64_t leas
   const std::uint64_t whole = std::lcm(std::min(block, kMost), kUnit);
   const std::uint64_t node = saturating_multiply(block, pattern.ranks_per_node);
   if (node <= kMost && node % kUnit == 0 && node >= least) {
-    return {node, whole,
-            fmt::format("the {} that the ranks of a node write side by side: one client per stripe", to_string(Bytes{node}))};
+    return {
+        node, whole,
+        fmt::format("the {} that the ranks of a node write side by side: one client per stripe", to_binary_string(Bytes{node}))};
   }
   if (block <= kMost && whole <= kMost) {
     const std::uint64_t size = round_up(least, whole) <= kMost ? round_up(std::max(least, whole), whole) : whole;
-    return {size, whole, fmt::format("whole blocks of {}: no block is cut by a stripe's end", to_string(Bytes{block}))};
+    return {size, whole, fmt::format("whole blocks of {}: no block is cut by a stripe's end", to_binary_string(Bytes{block}))};
   }
   const std::uint64_t piece = piece_of(block, kMost / 2 + 1);
   if (piece > 0)
-    return {piece, 0, fmt::format("an even part of the block of {}, which is above Lustre's limit", to_string(Bytes{block}))};
+    return {piece, 0,
+            fmt::format("an even part of the block of {}, which is above Lustre's limit", to_binary_string(Bytes{block}))};
   return {request, 0, "blocks that no multiple of 64 KiB fits: one transfer, at least one RPC"};
 }
 

@@ -41,7 +41,7 @@ TEST(StripeSize, ShrinksSoThatNoObjectStaysEmpty) {
   pattern.file_size = Bytes::mib(4096);  // one segment: 160 stripes of 64 MiB would fill 64 objects
   const StripeSize size = choose_stripe_size(pattern, 160, Bytes::mib(1));
   EXPECT_EQ(size.size, Bytes::mib(24));  // whole blocks of 4 MiB below 25.6 MiB
-  EXPECT_THAT(size.reason, HasSubstr("each of 160 objects gets its part of 4.00 GiB"));
+  EXPECT_THAT(size.reason, HasSubstr("each of 160 objects gets its part of 4.29 GB"));
 }
 
 TEST(StripeSize, UnknownOrOddBlocks) {

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "base/binary_size.hpp"
 #include "base/rng.hpp"
 #include "contention/quadratic_fit.hpp"
 #include "model/layout.hpp"
@@ -111,7 +112,7 @@ Result<std::size_t> Tuner::point_of(const Setting& setting) const {
   const auto size = std::ranges::lower_bound(space_.sizes, setting.stripe_size);
   if (count == space_.counts.end() || *count != setting.stripes || size == space_.sizes.end() || *size != setting.stripe_size) {
     return fail(Errc::invalid_argument, fmt::format("{} stripes of {} is not a point of the space to tune", setting.stripes,
-                                                    to_string(setting.stripe_size)));
+                                                    to_binary_string(setting.stripe_size)));
   }
   return static_cast<std::size_t>(count - space_.counts.begin()) * columns() +
          static_cast<std::size_t>(size - space_.sizes.begin());

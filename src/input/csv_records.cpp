@@ -10,7 +10,7 @@ constexpr std::size_t kLookedAt = 4096;
 }
 
 CsvRecords::CsvRecords(std::string_view text)
-    : rest_(text), is_text_(text.substr(0, std::min(text.find('\n'), kLookedAt)).find('\0') == std::string_view::npos) {}
+    : rest_(text), is_text_(text.substr(0, kLookedAt).find('\0') == std::string_view::npos) {}
 
 bool CsvRecords::next() {
   fields_.clear();
@@ -120,7 +120,7 @@ std::string_view explain(CsvRecords::Problem problem) {
     case CsvRecords::Problem::text_after_quote:
       return "found text after the quote that closes a field, expected a comma; a quote within is written twice";
     case CsvRecords::Problem::not_text:
-      return "found bytes that are no text, expected CSV";
+      return "it is not text; expected CSV";
     case CsvRecords::Problem::quote_in_field:
       return "found a quote within a field, expected the whole field in quotes, and the one within twice";
   }

@@ -20,7 +20,7 @@ class CsvRecords {
     unterminated,      // a quote opens a field, and none closes it
     text_after_quote,  // between the quote that closes a field and the comma
     quote_in_field,    // of a field that does not start with one
-    not_text,          // a zero in the first line
+    not_text,          // a zero among the first 4096 bytes
   };
 
   explicit CsvRecords(std::string_view text);

@@ -56,6 +56,7 @@ TEST(CsvRecords, WhatIsNoTextIsSaidSo) {
                  "ELF\0\0\"x"sv)
                 .problem,
             Problem::not_text);
+  EXPECT_EQ(read("\x89PNG\r\n\x1a\n\0\0\0\rIHDR"sv).problem, Problem::not_text) << "lines may come before";
   EXPECT_EQ(read(std::string(8192, 'a') + '\0').problem, Problem::none) << "later it is a byte like others";
 }
 

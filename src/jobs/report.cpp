@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/units.hpp"
 #include "jobs/synth.hpp"
 
 namespace iez::jobs {
@@ -64,13 +65,8 @@ Result<Report> make_report(JobReader& reader, const JobReader::Options& asked, c
 }
 
 std::string bytes_text(double bytes) {
-  constexpr std::array<std::pair<double, std::string_view>, 6> kUnits{
-      {{1e18, "EB"}, {1e15, "PB"}, {1e12, "TB"}, {1e9, "GB"}, {1e6, "MB"}, {1e3, "KB"}}};
-  for (const auto& [from, unit] : kUnits) {
-    const double value = bytes / from;
-    if (bytes >= from) return fmt::format("{:.{}f} {}", value, value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2, unit);
-  }
-  return fmt::format("{:.0f} B", bytes);
+  constexpr double kMost = 1.8e19;  // what a sum of bytes can be
+  return to_string(Bytes{static_cast<std::uint64_t>(std::clamp(bytes, 0.0, kMost) + 0.5)});
 }
 
 std::string count_text(double count) {

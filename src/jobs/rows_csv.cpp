@@ -210,6 +210,10 @@ class StreamReader {
       ++report_.rows;
       return sink_.series(std::move(row));
     }
+    if (text::printable(fields.front()) != fields.front()) {
+      return fail(Errc::parse, fmt::format("{} line {}: it is not text; expected CSV as 'iez jobs synth' writes it, or a spool",
+                                           origin_, line));
+    }
     return fail(Errc::parse,
                 fmt::format("{} line {}: found a row before any heading; expected 'cluster,job,...' or 'cluster,target,job,...'",
                             origin_, line));

@@ -36,7 +36,7 @@ struct Kind {
 
 constexpr std::array kKinds{Kind{5370, false, false, false, 0, 0},        // opens and closes files, and moves no data
                             Kind{982, true, false, false, 0, 0},          // reads only
-                            Kind{8340, true, true, false, 2.5e3, 0.8e6},  // 73 % of those that do I/O: bursts of 1 KB to 1 MB
+                            Kind{8340, true, true, false, 2.5e3, 0.8e6},  // 73 % of those that do I/O: bursts of 1 kB to 1 MB
                             Kind{1481, true, true, false, 1.5e6, 0.8e9},  // 1 MB to 1 GB
                             Kind{312, true, true, true, 0.055, 0.14},    Kind{140, true, true, true, 0.16, 0.48},
                             Kind{170, true, true, true, 0.55, 0.95}};

@@ -147,7 +147,7 @@ TEST_F(SynthTest, SeriesHaveThePublishedShape) {
   EXPECT_NEAR(largest.number(0, "below_5_percent"), 16173 / 5.0, 1);
   const ResultTable& sizes = found.sections[7].answer["size_classes"];
   for (std::size_t row = 0; row < sizes.rows.size(); ++row) {
-    if (sizes.text(row, "size") == "1 KB to 1 MB") {
+    if (sizes.text(row, "size") == "1 kB to 1 MB") {
       EXPECT_NEAR(sizes.number(row, "jobs_mostly") / 2285, 0.73, 0.005);
     }
   }

@@ -254,10 +254,9 @@ TEST(Plan, NotEnoughSpaceInTotal) {
   const TargetTable table = grid(1, 4);
   const Error error = error_of(table, {request_of("small", Bytes::gib(1), 4), request_of("large", Bytes::gib(50), 4)});
   EXPECT_EQ(error.code, Errc::limit);
-  EXPECT_EQ(
-      error.message,
-      "not enough space for file 'large' (50.0 GiB): all files together need 51.0 GiB, 4 usable OSTs have 40.0 GiB; nothing "
-      "was placed");
+  EXPECT_EQ(error.message,
+            "not enough space for file 'large' (53.7 GB): all files together need 54.8 GB, 4 usable OSTs have 42.9 GB; nothing "
+            "was placed");
   EXPECT_EQ(error_of(table, {request_of("absurd", Bytes{std::uint64_t{1} << 62U}, -1)}).code, Errc::limit);
 }
 

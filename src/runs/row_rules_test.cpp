@@ -110,7 +110,7 @@ TEST_F(Rules, SmallFilesAreNotWorthARoundTrip) {
   EXPECT_EQ(left.small, 400U);
   EXPECT_FALSE(rows_[0].left_alone);
   EXPECT_TRUE(rows_[1].left_alone);
-  EXPECT_EQ(left_alone_text(left, Bytes::mib(1)), "400 below 1.00 MiB");
+  EXPECT_EQ(left_alone_text(left, Bytes::mib(1)), "400 below 1.05 MB");
 }
 
 TEST_F(Rules, SmallerFilesThatAreWrittenTogetherWithLargerOnesArePlannedWithThem) {

@@ -156,6 +156,7 @@ class RunLife::State {
   void tell_gain();
   std::string written_file_system() const;
   void tell_unseen();
+  std::string nothing_traced() const;
 
   RunOptions options_;
   Clock& clock_;
@@ -242,6 +243,9 @@ void RunLife::State::choose_folders() {
     std::string path = fs::weakly_canonical(fs::absolute(under, error), error).string();
     while (path.size() > 1 && path.ends_with('/')) path.pop_back();
     folders_.push_back(error ? under : path);
+    if (!fs::exists(folders_.back(), error)) {  // the program may make it: then its files count
+      note(fmt::format("--under {}: not there yet; it counts once it is made", text::printable(under)));
+    }
   }
   if (!folders_.empty()) return;
   for (const LayoutMount& mount : mounts_) folders_.push_back(mount.path);
@@ -624,10 +628,7 @@ Result<void> RunLife::State::record(const Ending& ending) {
     report_.written += file.written.count;
   }
   if (gathered_.summary.segments == 0) {
-    note(fmt::format(
-        "nothing was traced: no file below {} was opened, or iez does not see the program ('iez inject PROGRAM' tells), or "
-        "its nodes do not see {}",
-        first_of(folders_), options_.trace_parent.empty() ? "the state folder" : "the folder for traces"));
+    note(nothing_traced());
   }
   IEZ_TRY(const auto last, store_->prediction(prediction_));
   if (last && !last->rows.empty() && report_.files > 0) {  // without rows: it is not kept any more, and nothing is judged
@@ -650,6 +651,14 @@ Result<void> RunLife::State::record(const Ending& ending) {
   IEZ_TRY([[maybe_unused]] const auto id, store_->record_run(run, gathered_.files, misses));
   report_.recorded = true;
   return {};
+}
+
+// One line that a terminal has room for; docs/guide/troubleshooting.md tells the rest.
+std::string RunLife::State::nothing_traced() const {
+  constexpr std::size_t kRoom = 71;  // of 80 columns, behind "iez run: "
+  const std::string where = options_.under.empty() ? "on Lustre" : fmt::format("below {}", text::printable(first_of(folders_)));
+  std::string line = fmt::format("nothing was traced: no file {} was opened; see 'iez inject'", where);
+  return line.size() <= kRoom ? line : "nothing was traced: no file below --under was opened; see 'iez inject'";
 }
 
 // How many of these files the plan of this run has. What was placed and did not survive, or is small, counts neither here nor

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/binary_size.hpp"
 #include "base/text.hpp"
 #include "placement/policy.hpp"
 #include "sim/replay.hpp"
@@ -31,7 +32,7 @@ Result<void> check_client(const Machine& machine) {
   if (machine.nodes == 0) return wrong("machine.nodes is 0; a machine has at least one client node");
   if (client.processes_per_node == 0) return wrong("client.processes_per_node is 0; it is at least 1");
   if (client.rpc_size.count == 0 || client.rpc_size.count > Bytes::gib(1).count)
-    return wrong(fmt::format("client.rpc_size is {}; it is from 1 B to 1 GiB", to_string(client.rpc_size)));
+    return wrong(fmt::format("client.rpc_size is {}; it is from 1 B to 1 GiB", to_binary_string(client.rpc_size)));
   if (!is_rate(client.process_rate) || !is_rate(client.nic_rate) || !is_rate(client.import_rate))
     return wrong("a rate of [client] is neither 0 nor at least 1 KiB/s");
   if (!is_time(machine.network.latency)) return wrong("network.latency is negative, or longer than 100,000 hours");

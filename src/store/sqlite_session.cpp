@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -209,9 +210,27 @@ Result<void> check_owner(const std::string& path, const struct stat& status) {
   return {};
 }
 
+// By sudo, a new database among somebody's files would be root's, and its owner-to-be could never use it.
+Result<void> check_maker(const std::string& path) {
+  const char* const sudo = std::getenv("SUDO_UID");
+  const auto user = text::parse_u64(sudo == nullptr ? "" : sudo);
+  struct stat status{};
+  if (geteuid() != 0 || !user || *user == 0 || ::stat(path.c_str(), &status) == 0) return {};
+  std::error_code error;
+  std::filesystem::path folder = std::filesystem::absolute(path, error).parent_path();
+  while (!error && ::stat(folder.c_str(), &status) != 0 && folder.has_relative_path()) folder = folder.parent_path();
+  if (error || status.st_uid != *user) return {};
+  return fail(
+      Errc::permission,
+      fmt::format("{}: made by sudo, it would belong to root in a directory of {}, who could not use it; run as {}, without "
+                  "sudo, or name one by --store in a directory of root",
+                  text::printable(path), user_name(status.st_uid), user_name(status.st_uid)));
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Session>> open_sqlite_session(const std::string& path, bool create, Duration patience) {
+  if (create) IEZ_CHECK(check_maker(path));
   if (create) IEZ_CHECK(make_folder(std::filesystem::path(path).parent_path()));
   // Never opened here when it is there: POSIX locks of a process end with any descriptor of the file that it closes.
   if (create) {

@@ -96,6 +96,26 @@ class AgentCase(folder_case.FolderCase):
         return status
 
 
+class Beside(AgentCase):
+    def test_watching_beside_a_coordinator(self):
+        """Both listen where agents publish to: who came second is told who is there, and whom to ask."""
+        with subprocess.Popen([IEZ, "serve", "--listen", "127.0.0.1:0", "--samples", "tcp://127.0.0.1:*", "--requests", "tcp://127.0.0.1:*", "--state",
+                               self.folder / "state", "--json"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=ALONE) as coordinator:
+            try:
+                about = json.loads(coordinator.stdout.readline())
+                for taken in ("--samples", "--requests"):
+                    endpoints = {"--samples": f"ipc://{self.folder}/s", "--requests": f"ipc://{self.folder}/r"}
+                    endpoints[taken] = about[taken.removeprefix("--")]
+                    watch = iez("agent", *(word for pair in endpoints.items() for word in pair), "watch", check=False)
+                    self.assertEqual((watch.returncode, watch.stdout), (1, ""))
+                    self.assertIn(f"{endpoints[taken]}: Address already in use: a coordinator listens there", watch.stderr)
+                    self.assertIn("'iez serve status' asks it", watch.stderr)
+                told = iez("serve", "status", about["url"])  # and that answers
+                self.assertIn("agents", told.stdout)
+            finally:
+                coordinator.terminate()
+
+
 class Samples(AgentCase):
     def test_a_life(self):
         """It is heard, killed, started again, and leaves; the coordinator is restarted in between."""

@@ -738,6 +738,24 @@ class Dumps(Case):
         self.assertEqual(windows, unix)
 
 
+class Tables(Case):
+    def test_what_is_no_text_is_said_so(self):
+        """Not that a quote or a column is missing in it."""
+        rubbish = {"picture.png": b"\x89PNG\r\n\x1a\n" + bytes(4) + b"\rIHDR" + bytes(100), "program": b"\x7fELF\x02\x01\x01" + bytes(64) + b'"x"',
+                   "rows.gz": b"\x1f\x8b\x08\x00\x00\x00\x00\x00" + bytes(50)}
+        for name, content in rubbish.items():
+            path = self.folder / name
+            path.write_bytes(content)
+            for command in (("place", "--root", CAPTURES / GOOD, "-q", path), ("forecast", "series", path), ("plan", "compile", path, "-o", self.folder / "x.iezplan"),
+                            ("trace", "show", "--from", "csv", path), ("jobs", "ingest", path, "--store", self.folder / "jobs")):
+                with self.subTest(command=command):
+                    done = run(*command)
+                    self.assertNotEqual(done.status, 0)
+                    self.assertIn(str(path), done.stderr)
+                    self.assertIn("not text", done.stderr)
+                    self.assertNotIn("quote", done.stderr)
+
+
 class Output(Case):
     COMMANDS = (("status", "--root", CAPTURES / GOOD), ("top", "--root", CAPTURES / GOOD), ("status", "--json", "--root", CAPTURES / GOOD),
                 ("bench",), ("completion", "bash"), ("help",), ("--help",), ("status", "--help"), ("--version",),

@@ -1,15 +1,13 @@
 #!/usr/bin/env python3
-"""The command line: exit statuses, help, suggestions, what goes to which stream, JSON, watching, several sources, completion, benches."""
+"""The command line: exit statuses, help, suggestions, what goes to which stream, JSON, watching, several sources, benches."""
 
+import concurrent.futures
 import json
 import os
 import pathlib
-import pwd
 import re
-import shutil
 import signal
 import subprocess
-import tempfile
 import time
 import unittest
 
@@ -121,6 +119,52 @@ class Exit(Case):
                 self.assert_ends(result, 2, f"Try '{where}")
                 self.assertTrue(result.stderr.startswith("iez: "), result.stderr)
                 self.assertEqual(result.stdout, "")
+
+    def test_what_is_said_of_a_wrong_line(self):
+        for words, said in (
+            ((), "say which command; 'iez --help' lists them"), (("layout",), "say which command: show or set"),
+            (("layout", "show"), "PATH is missing: Files or directories on Lustre"), (("jobs", "contention"), "--at is missing: When (UTC)"),
+            (("completion", "tcsh"), "SHELL: 'tcsh': expected bash, zsh or fish; did you mean bash?"),
+            (("contention", "--osts", "-1"), "--osts: '-1': expected a whole number, 0 or more"),
+            (("contention", "--osts", "9" * 30), f"--osts: '{'9' * 30}' is too large"), (("lab", "up", "--stripe-count", "70000"), "--stripe-count: '70000' is too large"),
+            (("contention", "--max-load", "x"), "--max-load: 'x': expected a number"), (("status", "--json=x"), "--json takes no value; found 'x'"),
+            (("top", "--limit"), "--limit needs a value: N"), (("top", "-n"), "--limit needs a value: N"), (("top", "--sort"), "--sort needs a value: bytes, rate, read, write, ops, size or job"),
+            (("top", "--interval", "x"), "--interval: 'x': expected a duration such as 250ms, 2s or 5min"),
+            (("top", "--limit", "1", "--limit", "2"), "--limit is given 2 times; give it once"), (("run", "--app", "", "--", "true"), "--app: the value is empty: expected NAME"),
+            (("status", "--every", "1s"), "--every needs --watch, too"), (("run", "--learn", "--plan", "x", "true"), "--learn and --plan cannot be given together"),
+            (("serve", "--cpu-limit", "1.5"), "--cpu-limit: '1.5': expected a number from 0 to 1"), (("log", "flatten", "-j", "0", "x"), "--jobs: '0': expected a whole number from 1 to 1024"),
+            (("status", "--zzz=1"), "unknown option '--zzz'"), (("status", "lustre-2.10.1"), "'lustre-2.10.1' is a word too many"),
+        ):
+            with self.subTest(words=words):
+                result = run(*words)
+                self.assert_ends(result, 2)
+                self.assertEqual(result.stderr.splitlines()[0], f"iez: {said}")
+
+    def test_every_option_with_every_kind_of_wrong_value(self):
+        """In our words, with the option that is meant. An option that nobody knows is behind each, so that nothing is ever run."""
+        foreign = re.compile(r"not in \{|not in range|required|[Cc]ould not convert|not expected|excludes|requires|At Most|argument")
+        asked = []
+        for command in ((), *COMMANDS):
+            for name, kind in re.findall(r"(?m)^  (?:-\w,)?(--[\w-]+|-\w\b)((?: [^\s]+)?)(?=\s|$)", run(*command, "--help").stdout):
+                if name in ("--help", "--version"):
+                    continue
+                if not kind:
+                    asked.append((command, name, ("--nosuch", f"{name}=x")) if name.startswith("--") else (command, "", ("--nosuch", name)))
+                    continue
+                asked.append((command, name, (name,)))
+                asked.append((command, name, ("--nosuch", name, "")))
+                asked += [(command, "", ("--nosuch", name, value)) for value in ("x", "1.5", "9" * 25, "\x1b[31m")]
+                asked += [(command, "", ("--nosuch", f"{name}=-1")), (command, "", ("--nosuch", name, "1", name, "1"))]
+        self.assertGreater(len(asked), 2000)
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            for (command, name, words), result in zip(asked, pool.map(lambda one: run(*one[0], *one[2]), asked)):
+                where = (command, words)
+                self.assertEqual((result.returncode, result.stdout), (2, ""), where)
+                first, remedy = result.stderr.splitlines()
+                self.assertTrue(first.startswith(f"iez: {name}"), (where, first))
+                self.assertNotRegex(first, foreign, where)
+                self.assertNotIn("\x1b", first)
+                self.assertEqual(remedy, f"Try '{' '.join(('iez', *command))} --help'.")
 
     def test_a_suggestion_for_what_nobody_knows(self):
         for command, meant in (
@@ -339,7 +383,7 @@ class Terminal(Case):
                 ("contention", "--root", "lustre-2.17.0-after", "--since", "lustre-2.17.0-before"))
 
     def test_what_is_shown_fits_the_terminal(self):
-        for columns in (80, 100, 120):
+        for columns in (60, 80, 100, 120):
             for command in self.CAPTURED:
                 with self.subTest(command=command, columns=columns):
                     text, status = output_on_terminal((IEZ, *command), stderr=subprocess.DEVNULL, cwd=CAPTURES, columns=columns,
@@ -375,6 +419,20 @@ class Terminal(Case):
         self.assertEqual(session.end(), 0)
         self.assertTrue(session.is_as_before())
 
+    def test_the_line_above_a_watched_picture_fits(self):
+        """What it says of least worth leaves first; the keys stay."""
+        for command, whole in ((("top", "--root", "lustre-2.10.1"), True), (("status", "--root", "lustre-2.10.1"), False), (("contention", "--root", "lustre-2.17.0-after"), False)):
+            for columns in (60, 120):
+                session = Session((IEZ, *command, "--watch", "--every", "1s"), columns=columns, cwd=CAPTURES,
+                                  env={"PATH": os.environ["PATH"], "TERM": "xterm", "TZ": "UTC"})
+                self.addCleanup(session.close)
+                line = re.search(r"iez [^\r\n]*q: quit", session.until("q: quit"))[0]
+                self.assertLessEqual(len(line), columns, line)
+                self.assertEqual("every 1.00 s" in line, whole or columns == 120, line)
+                self.assertRegex(line, r"  s: ")
+                session.type("q")
+                self.assertEqual(session.end(), 0)
+
     def test_other_columns_by_a_key(self):
         session = self.watching("top", "--root", "lustre-2.10.1", "--interval", "50ms")
         for column in ("rate", "read", "write", "ops", "size", "job", "bytes", "rate"):
@@ -394,87 +452,6 @@ class Terminal(Case):
 
     def test_documents_have_no_colour(self):
         json.loads(self.on_terminal("status", "--root", "lustre-2.10.1", "--json"))
-
-
-class Completion(Case):
-    @classmethod
-    def setUpClass(cls):
-        cls.script = run("completion", "bash").stdout
-
-    def complete(self, *words):
-        """What is offered for the last word."""
-        line = 'source /dev/stdin; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _iez; printf "%s\\n" "${COMPREPLY[@]}"'
-        result = subprocess.run([shutil.which("bash"), "--norc", "-uc", line, "bash", *words], input=self.script, capture_output=True,
-                                text=True, check=False, timeout=60, cwd=CAPTURES)
-        self.assertEqual((result.returncode, result.stderr), (0, ""), words)
-        return sorted(word for word in result.stdout.split("\n") if word)
-
-    def test_offers(self):
-        levels = ["debug", "error", "info", "off", "warning"]
-        for words, offered in (
-            (("iez", ""), ["advise", "agent", "app", "bench", "collective", "completion", "contention", "db", "demo", "doctor", "forecast", "help", "inject", "jobs", "keys", "lab",
-                           "layout", "log", "place", "plan", "repro", "run", "serve", "sim", "status", "token", "top", "trace", "tune", "workload"]),
-            (("iez", "st"), ["status"]),
-            (("iez", "zz"), []),
-            (("iez", "--log"), ["--log-format", "--log-level"]),
-            (("iez", "--log-level", ""), levels),
-            (("iez", "--log-level", "w"), ["warning"]),
-            (("iez", "--log-level", "debug", "to"), ["token", "top"]),
-            (("iez", "status", "--no"), ["--no-header"]),
-            (("iez", "top", "--s"), ["--since", "--sort"]),
-            (("iez", "top", "--sort", "r"), ["rate", "read"]),
-            (("iez", "top", "-s", "r"), ["rate", "read"]),
-            (("iez", "top", "--per", ""), ["job", "ost", "server"]),
-            (("iez", "top", "--log-level", "e"), ["error"]),
-            (("iez", "top", "--job", "status", "--re"), ["--reverse"]),
-            (("iez", "layout", ""), ["set", "show"]),
-            (("iez", "layout", "sh"), ["show"]),
-            (("iez", "layout", "show", "--r"), ["--raw"]),
-            (("iez", "layout", "set", "--o"), ["--osts", "--overstripe"]),
-            (("iez", "trace", ""), ["export", "import", "merge", "show"]),
-            (("iez", "trace", "show", "--from", "r"), ["recorder"]),
-            (("iez", "forecast", "run", "--s"), ["--scale", "--score"]),
-            (("iez", "bench", "lu"), ["lustre-parse"]),
-            (("iez", "bench", "loop", "--case", "shared"), ["shared", "shared-4"]),
-            (("iez", "completion", ""), ["bash"]),
-            (("iez", "help", "la"), ["lab", "layout"]),
-            (("iez", "status", "--root", "lustre-2.1"), ["lustre-2.10.1", "lustre-2.17.0-after", "lustre-2.17.0-before"]),
-            (("iez", "top", "--since", "lustre-2.10"), ["lustre-2.10.1"]),
-            (("iez", "layout", "show", "--raw", "SOU"), ["SOURCES.md"]),
-        ):
-            with self.subTest(words=words):
-                self.assertEqual(self.complete(*words), offered)
-
-    def test_applications_are_offered(self):
-        with tempfile.TemporaryDirectory() as folder:
-            environment = {"PATH": f"{pathlib.Path(IEZ).resolve().parent}:{os.environ['PATH']}", "IEZ_STATE": folder}
-            script = 'source /dev/stdin; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _iez; printf "%s\\n" "${COMPREPLY[@]}"'
-
-            def offered(*words):
-                return sorted(subprocess.run(["bash", "--norc", "-uc", script, "bash", *words], input=self.script, capture_output=True, text=True,
-                                             check=True, timeout=60, env=environment).stdout.split())
-
-            self.assertEqual(offered("iez", "app", "show", ""), [])
-            known = (ROOT / "tests/fuzz/corpus/store_lines/all_kinds").read_text(encoding="utf-8")
-            known = known.replace('"owner":"ann"', f'"owner":"{pwd.getpwuid(os.getuid()).pw_name}"')
-            subprocess.run([IEZ, "db", "import", "-"], check=True, capture_output=True, timeout=60, env=environment, input=known, text=True)
-            for words in (("iez", "app", "show", ""), ("iez", "app", "forget", ""), ("iez", "run", "--app", ""), ("iez", "plan", "explain", "--app", "")):
-                self.assertEqual(offered(*words), ["ior"], words)
-
-    def test_every_option_is_offered(self):
-        def told(*command):
-            return set(re.findall(r"(?m)^  (?:-\w,)?(--[\w-]+)", run(*command, "--help").stdout))
-
-        everywhere = told()  # the options of iez itself may stand behind any command
-        for command in COMMANDS:
-            # The options of a command may stand behind its subcommands, too.
-            above = set().union(*(told(*command[:n]) for n in range(1, len(command))))
-            self.assertEqual(set(self.complete("iez", *command, "--")), told(*command) | above | everywhere, command)
-
-    def test_it_is_registered(self):
-        result = subprocess.run(["bash", "--norc", "-c", "source /dev/stdin; complete -p iez"], input=self.script, capture_output=True, text=True,
-                                check=False, timeout=60)
-        self.assertIn("-F _iez iez", result.stdout)
 
 
 class Bench(Case):

@@ -123,7 +123,7 @@ class Explain(unittest.TestCase):
             (("-c", 0), "--stripe-count is 0"),
             (("-c", 2, "-S", 1000), "expected a multiple of 64 KiB"),
             (("-S", "1M"), "--stripe-count"),
-            (("-c", 2, "--file", "x"), "excludes"),
+            (("-c", 2, "--file", "x"), "cannot be given together"),
             (("--raw",), "--file"),
             (("-n", 2, "--nodes", 3), "--nodes is 3: expected 1 to 2"),
             (("-n", 0), "--ranks is 0"),

@@ -59,7 +59,7 @@ class Consumer(unittest.TestCase):
         run(cls.cmake, "--build", cls.binary)
 
     def test_it_runs(self):
-        self.assertEqual(run(self.binary / "consumer", "1.5 GiB"), "1.50 GiB: cost 2\n")
+        self.assertEqual(run(self.binary / "consumer", "1.5 GiB"), "1.61 GB: cost 2\n")
 
     def test_our_flags_are_not_inherited(self):
         commands = json.loads((self.binary / "compile_commands.json").read_text(encoding="utf-8"))

@@ -197,7 +197,7 @@ class Series(Case):
         for extra, fragment in ((("--order", "1,1"), "expected 3"), (("--order", "1,x,1"), "'1,x,1'"), (("--order", "25,0,0"), "up to 24"),
                                 (("--order", "1,0,0,1,0,0,1"), "period of 1"), (("-q", "0.5"), "more than 0.5"), (("-q", "1"), "less than 1"), (("-q", "nan"), "nan"),
                                 (("-n", "0"), "1 to 100000"), (("-n", "100001"), "1 to 100000"), (("--test", "0"), "1 to 12"), (("--test", "13"), "1 to 12"),
-                                (("--order", "1,0,0", "--grid"), "excludes"), (("--plot", "--no-plot"), "excludes"), (("--period", "-1"), "whole number"),
+                                (("--order", "1,0,0", "--grid"), "cannot be given together"), (("--plot", "--no-plot"), "cannot be given together"), (("--period", "-1"), "whole number"),
                                 (("--period", "4000000000", "-n", "1"), "--period")):
             with self.subTest(extra=extra):
                 self.assert_refused(2, [fragment], "series", path, *extra)

@@ -41,7 +41,7 @@ class Pages(unittest.TestCase):
     def test_readme(self):
         parts, said = self.follow("README.md")
         self.assertRegex(parts[0], r"(?s)OST.*\b3\b.*\b11\b")
-        self.assertIn("1 file, 8.00 MiB written", said)
+        self.assertIn("1 file, 8.39 MB written", said)
 
     @unittest.skipIf(os.environ.get("IEZ_SANITIZED") == "1", "nothing can be preloaded into a program with the address sanitizer")
     def test_try_it(self):

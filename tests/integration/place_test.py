@@ -111,7 +111,7 @@ class Plan(Case):
 
     def test_table(self):
         text = self.text("-c", TESTBED, "-q", IOR8)
-        self.assertTrue(text.startswith("64 files (20 shown), 64.0 GiB, on testbed (15 OSTs, 3 servers), policy balanced\n"), text)
+        self.assertTrue(text.startswith("64 files (20 shown), 68.7 GB, on testbed (15 OSTs, 3 servers), policy balanced\n"), text)
         self.assertIn("ior.19", text)
         self.assertNotIn("ior.20", text)
         self.assertRegex(text, r"(?m)^OSTCost +1\.000 +1\.025$")
@@ -276,9 +276,9 @@ class Explain(Case):
     def test_sentences(self):
         for command in (("explain", "ior.03", "-c", TESTBED, "-q", MIXED, "-x", "3"), ("-c", TESTBED, "-q", MIXED, "-x", "3", "explain", "ior.03")):
             text = self.text(*command)
-            self.assertTrue(text.startswith("ior.03: 2.00 GiB, file 20 of 32, policy balanced\nWhy: 4 of 14 usable OSTs, "), text)
+            self.assertTrue(text.startswith("ior.03: 2.15 GB, file 20 of 32, policy balanced\nWhy: 4 of 14 usable OSTs, "), text)
             self.assertIn("Stripe size: 4.00 MiB (64 x 64 KiB), chosen so that", text)
-            self.assertIn("the 2.00 GiB go round the 4 objects 128 times", text)
+            self.assertIn("the 2.15 GB go round the 4 objects 128 times", text)
             self.assertIn("Not considered:\n  excluded: 3\n", text)
             for policy in POLICIES[1:]:
                 self.assertRegex(text, rf"(?m)^{policy} +\d\.\d\d\d ")
@@ -296,16 +296,16 @@ class Explain(Case):
     def test_errors(self):
         self.assert_fails(1, "iez place explain: no file 'ior.3' among the 32 requests; did you mean 'ior.03'?", "explain", "ior.3", "-c", TESTBED, "-q", MIXED)
         self.assert_fails(2, "explain takes no --compare", "--compare", "-c", TESTBED, "-q", MIXED, "explain", "ior.03")
-        self.assert_fails(2, "NAME is required", "explain", "-c", TESTBED, "-q", MIXED)
+        self.assert_fails(2, "NAME is missing: The file's name in the requests", "explain", "-c", TESTBED, "-q", MIXED)
 
 
 class Errors(Case):
     def test_usage(self):
         for arguments, message in (
-            (("-c", TESTBED), "--requests is required"),
-            (("-c", TESTBED, "-r", "lustre-2.10.1", "-q", IOR8), "--root excludes --cluster"),
+            (("-c", TESTBED), "--requests is missing: "),
+            (("-c", TESTBED, "-r", "lustre-2.10.1", "-q", IOR8), "--root and --cluster cannot be given together"),
             (("-c", TESTBED, "-q", IOR8, "-p", "balance"), "no policy 'balance'; did you mean balanced?"),
-            (("-c", TESTBED, "-q", IOR8, "-p", "balanced", "--compare"), "excludes"),
+            (("-c", TESTBED, "-q", IOR8, "-p", "balanced", "--compare"), "cannot be given together"),
             (("-c", TESTBED, "-q", IOR8, "-x", "1,x"), "--exclude"),
             (("-c", TESTBED, "-q", IOR8, "-x", "99"), "OST 99, which the cluster does not have"),
             (("-c", TESTBED, "-q", IOR8, "--seed", "-1"), "expected a whole number"),

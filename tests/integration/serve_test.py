@@ -261,11 +261,25 @@ class PlansTest(ServeCase):
         asked = subprocess.run([IEZ, "serve", "status", server.about["url"]], capture_output=True, text=True, check=True, timeout=WAIT)
         self.assertRegex(asked.stdout, r"(?m)^agents +none$")
         self.assertRegex(asked.stdout, r"(?m)^OSTs +6 known, 0 of them")
-        self.assertRegex(asked.stdout, r"(?m)^plans +1 yours to see and not yet written, of 3 files; 3\.\d+ MiB reserved")
+        self.assertRegex(asked.stdout, r"(?m)^plans +1 yours to see and not yet written, of 3 files; 3\.\d+ MB reserved")
         self.assertRegex(asked.stdout, r"(?m)^queue +0 requests waiting$")
         nobody = subprocess.run([IEZ, "serve", "status", "http://127.0.0.1:1"], capture_output=True, text=True, check=False, timeout=WAIT)
         self.assertEqual((nobody.returncode, nobody.stdout), (1, ""))
         self.assertIn("nobody listens there", nobody.stderr)
+
+    def test_status_asks_by_a_name_of_the_certificate(self):
+        """Without a URL: where this node's coordinator listens, by a name that its certificate is for."""
+        key, certificate = self.folder / "key.pem", self.folder / "cert.pem"
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate, "-days", "2",
+                        "-subj", "/CN=mds", "-addext", "subjectAltName=DNS:*.example.org,DNS:localhost"], check=True, capture_output=True, timeout=WAIT)
+        server = self.serve("--certificate", certificate, "--certificate-key", key)
+        for host in ("0.0.0.0", "127.0.0.1"):
+            self.file("config/iez/iez.toml", f'[coordinator]\nca_file = "{certificate}"\n[serve]\nlisten = "{host}:{server.address.port}"\n'
+                                             f'certificate = "{certificate}"\ncertificate_key = "{key}"\n')
+            asked = subprocess.run([IEZ, "serve", "status", "--json"], capture_output=True, text=True, check=False, timeout=WAIT,
+                                   env={**os.environ, "XDG_CONFIG_HOME": str(self.folder / "config")})
+            self.assertEqual((asked.returncode, asked.stderr), (0, ""))
+            self.assertEqual(json.loads(asked.stdout)["url"], f"https://localhost:{server.address.port}")
 
     def test_prometheus_reads_it(self):
         server = self.serve()

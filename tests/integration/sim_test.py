@@ -125,7 +125,7 @@ class Case(FolderCase):
 class Run(Case):
     def test_a_table(self):
         lines = self.text("run", self.small()).splitlines()
-        self.assertEqual(lines[0], "small on iez-testbed (2 nodes, 15 targets): 1 job, 64.0 MiB")
+        self.assertEqual(lines[0], "small on iez-testbed (2 nodes, 15 targets): 1 job, 67.1 MB")
         self.assertEqual(lines[2].split()[:3], ["BANDWIDTH", "TIME", "LATENCY"])
         self.assertNotIn("Jobs:", lines)
         self.assertIn("Jobs:", self.text("run", self.file("two.toml", TWO_JOBS)).splitlines())
@@ -444,7 +444,7 @@ class Refused(Case):
         small = self.small()
         for extra, fragment in ((("--jobs", "0"), "--jobs"), (("--jobs", "-1"), "whole number"), (("--jobs", "5000"), "1 to 1024"), (("--seeds", "0"), "--seeds"),
                                 (("--samples",), "--json"), (("--json", "--csv", "-"), "standard output"), (("--html", "-", "--csv", "-"), "standard output"),
-                                (("--plot", "--no-plot"), "excludes"), (("--html", "x", "--csv", "x"), "two files")):
+                                (("--plot", "--no-plot"), "cannot be given together"), (("--html", "x", "--csv", "x"), "two files")):
             with self.subTest(extra=extra):
                 self.assert_refused(2, [fragment], "run", small, *extra)
 

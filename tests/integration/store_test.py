@@ -160,6 +160,34 @@ class Commands(FolderCase):
         environment = {**os.environ, "IEZ_STORE": self.url}
         self.assertEqual(json.loads(iez("db", "show", "--json", env=environment).stdout)["runs"], 2)
 
+    def test_a_file_that_is_no_database(self):
+        for content in (b"\x89PNG\r\n\x1a\n" + bytes(5000), b"notes\n" * 500):
+            path = self.file("notes", content)
+            path.chmod(0o600)
+            for command in (("db", "show"), ("db", "check"), ("db", "migrate"), ("app", "list"), ("plan", "explain", "/x")):
+                with self.subTest(command=command):
+                    told = iez(*command, "--store", path)
+                    self.assertEqual((told.returncode, told.stdout), (1, ""))
+                    self.assertIn(f"{path}: no interaction database, nor another one of SQLite; choose another file, or move this one away", told.stderr)
+                    self.assertNotIn("PRAGMA", told.stderr)
+            self.assertEqual(path.read_bytes(), content)
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root runs things by sudo")
+    def test_by_sudo_no_database_of_root_is_left_among_the_files_of_a_user(self):
+        home = self.folder / "home"
+        home.mkdir()
+        os.chown(home, 65534, 65534)
+        empty = self.file("none.jsonl", b"")
+        by_sudo = {**os.environ, "SUDO_UID": "65534", "SUDO_USER": "nobody"}
+        refused = iez("db", "import", empty, "--store", home / "deep/iez.db", env=by_sudo)
+        self.assertEqual((refused.returncode, list(home.iterdir())), (1, []), refused.stderr)
+        self.assertRegex(refused.stderr, "made by sudo, it would belong to root in a directory of nobody.*run as nobody, without sudo")
+        # Among root's own files it may be, and without sudo anywhere.
+        without = {name: value for name, value in os.environ.items() if name != "SUDO_UID"}
+        for place, environment in ((self.folder / "mine.db", by_sudo), (home / "iez.db", without)):
+            self.assertNotIn("made by sudo", iez("db", "import", empty, "--store", place, env=environment).stderr)
+            self.assertTrue(place.exists())
+
     def test_damage_is_told(self):
         import sqlite3
         with sqlite3.connect(self.folder / "iez.db") as database:

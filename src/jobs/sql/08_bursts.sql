@@ -29,7 +29,7 @@ WITH part AS (
 job AS (
   SELECT cluster, id, began, class, sum(minutes) AS minutes, sum(minutes) / any_value(io_minutes) AS share
   FROM part GROUP BY cluster, id, began, class)
-SELECT cluster, class, CASE class WHEN 1 THEN '0' WHEN 2 THEN 'below 1 KB' WHEN 3 THEN '1 KB to 1 MB' WHEN 4 THEN '1 MB to 1 GB'
+SELECT cluster, class, CASE class WHEN 1 THEN '0' WHEN 2 THEN 'below 1 kB' WHEN 3 THEN '1 kB to 1 MB' WHEN 4 THEN '1 MB to 1 GB'
                                   WHEN 5 THEN '1 GB to 1 TB' ELSE 'above 1 TB' END AS size,
        sum(minutes) AS minutes, sum(minutes) / sum(sum(minutes)) OVER (PARTITION BY cluster) AS share_of_io_time,
        count(*) AS jobs, count(CASE WHEN share > 0.5 THEN 1 END) AS jobs_mostly, count(CASE WHEN share > 0.999999 THEN 1 END) AS jobs_only
