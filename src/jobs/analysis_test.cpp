@@ -340,7 +340,7 @@ TEST_F(AnalysisTest, AdviceIsGroupedByUserAndSummedByWhatToDo) {
   IEZ_EXPECT_CLOSE(groups.users[0].share, 20.0 / 115);
   ASSERT_EQ(groups.users[0].advice.size(), 2U);
   EXPECT_EQ(groups.users[0].advice[0].action, "Gather writes to 1 MiB or more");
-  EXPECT_EQ(groups.users[0].advice[0].reason, "20.0 million write calls of 1.00 KB each would be 19,074 of 1 MiB, 99.9 % fewer");
+  EXPECT_EQ(groups.users[0].advice[0].reason, "20.0 million write calls of 1.00 kB each would be 19,074 of 1 MiB, 99.9 % fewer");
   EXPECT_EQ(groups.users[0].advice[1].reason, "4,000 of 5,000 opened files (80.0 %) were never closed");
   EXPECT_EQ(groups.users[1].who, "smaller");
   // 40 million calls of 25 GB by two users with three jobs; what one of them has alone is the last.
