@@ -66,7 +66,7 @@ Transferred FileStorage::read(std::int64_t offset, std::byte* data, std::int64_t
 }
 
 std::int64_t FileStorage::size() {
-  struct stat found {};
+  struct stat found{};
   return ::fstat(fd_, &found) == 0 ? found.st_size : -1;
 }
 
