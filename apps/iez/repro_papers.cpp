@@ -16,8 +16,10 @@ constexpr std::string_view kPlacement =
     "contention aware load balancing for large-scale parallel file systems. IPDPS 2019.";
 
 constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kPapers{
-    {{"congestion", "Paper: dynamic I/O congestion control of Lustre by request concurrency credits (RCC), on Tianhe-1."},
-     {"contention", "Paper: Quantifying the Effects of Contention on Parallel File Systems. IPDPS Workshops 2015."},
+    {{"congestion",
+      "Paper: Y. Qian, R. Yi, Y. Du, N. Xiao, S. Jin: Dynamic I/O Congestion Control in Scalable Lustre File System. MSST 2013."},
+     {"contention",
+      "Paper: S. A. Wright, S. A. Jarvis: Quantifying the Effects of Contention on Parallel File Systems. IPDPS Workshops 2015."},
      {"placement", kPlacement},
      {"collective", "Report: Lustre ADIO collective write driver."},
      {"prediction", kPlacement}}};
