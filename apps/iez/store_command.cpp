@@ -509,28 +509,32 @@ Result<void> run_app_show(const AppShowOptions& options, Context& context) {
   }
   out += history_text(history);
   if (!listed.empty()) out += fmt::format("last command: {}\n", text::printable(short_text(listed.front().command)));
-  Table table({{.title = "RUN (UTC)"},
-               {.title = "TOOK", .align = Align::right},
-               {.title = "EXIT", .align = Align::right, .leaves = 2},
-               {.title = "RANKS", .align = Align::right, .leaves = 3},
-               {.title = "FILES", .align = Align::right},
-               {.title = "PLACED", .align = Align::right},
-               {.title = "NEW", .align = Align::right, .leaves = 4},
-               {.title = "WRITTEN", .align = Align::right},
-               {.title = "SIZES", .align = Align::right, .leaves = 1},
-               {.title = "COUNTS AS"}});
+  // Programs without an MPI have no ranks.
+  const bool has_ranks = std::ranges::any_of(listed, [](const store::Run& run) { return run.ranks != 0; });
+  std::vector<Table::Column> columns{{.title = "RUN (UTC)"},
+                                     {.title = "TOOK", .align = Align::right},
+                                     {.title = "EXIT", .align = Align::right, .leaves = 2},
+                                     {.title = "FILES", .align = Align::right},
+                                     {.title = "PLACED", .align = Align::right},
+                                     {.title = "NEW", .align = Align::right, .leaves = 4},
+                                     {.title = "WRITTEN", .align = Align::right},
+                                     {.title = "SIZES", .align = Align::right, .leaves = 1},
+                                     {.title = "COUNTS AS"}};
+  if (has_ranks) columns.insert(columns.begin() + 3, {.title = "RANKS", .align = Align::right, .leaves = 3});
+  Table table(std::move(columns));
   for (std::size_t i = 0; i < listed.size(); ++i) {
     const store::Run& run = listed[i];
-    table.add({{short_time_text(run.started_ns)},
-               {run.ended_ns > run.started_ns ? to_string(Duration{run.ended_ns - run.started_ns}) : "-"},
-               {fmt::format("{}", run.exit_status)},
-               {run.ranks == 0 ? "-" : fmt::format("{}", run.ranks)},
-               {fmt::format("{}", run.files)},
-               {fmt::format("{}", run.planned)},
-               {fmt::format("{}", run.unplanned)},
-               {to_string(run.written)},
-               {run.accuracy ? fmt::format("{:.0f} %", *run.accuracy) : "-"},
-               {std::string(runs::to_string(ways[i]))}});
+    std::vector<Cell> row{{short_time_text(run.started_ns)},
+                          {run.ended_ns > run.started_ns ? to_string(Duration{run.ended_ns - run.started_ns}) : "-"},
+                          {fmt::format("{}", run.exit_status)},
+                          {fmt::format("{}", run.files)},
+                          {fmt::format("{}", run.planned)},
+                          {fmt::format("{}", run.unplanned)},
+                          {to_string(run.written)},
+                          {run.accuracy ? fmt::format("{:.0f} %", *run.accuracy) : "-"},
+                          {std::string(runs::to_string(ways[i]))}};
+    if (has_ranks) row.insert(row.begin() + 3, {run.ranks == 0 ? "-" : fmt::format("{}", run.ranks)});
+    table.add(std::move(row));
   }
   return print(out + table.render(context.terminal, true));
 }

@@ -508,7 +508,8 @@ TEST_F(EngineTest, WhereClientsHaveCachesWhatWasReadIsReadTheSameWayAgain) {
     for (int call = 0; call < kCalls; ++call) scene.steps.push_back(step(false, call));
   }
   scene.expects = [](const Counters& counters) {
-    return counters.compared <= 2 * kCalls && counters.reads > 0 && counters.reads % 3 == 0;
+    // Calls that nobody asks about are the MPI's, whatever they read.
+    return counters.compared <= 2 * kCalls && counters.reads > 0 && (counters.reads % 3 == 0 || counters.unasked > 0);
   };
   EXPECT_EQ(play(scene), "");
 }

@@ -2,15 +2,27 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
+
+#include "base/text.hpp"
 
 namespace iez::input {
 
 namespace {
+
 constexpr std::size_t kLookedAt = 4096;
+
+// By the heading: pictures, archives and programs begin with bytes that no heading has.
+bool looks_like_text(std::string_view text) {
+  std::string line(text.substr(0, std::min(text.find('\n'), kLookedAt)));
+  while (line.size() == kLookedAt && static_cast<unsigned char>(line.back()) >= 0x80) line.pop_back();  // half a character
+  std::erase_if(line, [](char one) { return one == '\t' || one == '\r'; });
+  return text::printable(line) == line;
 }
 
-CsvRecords::CsvRecords(std::string_view text)
-    : rest_(text), is_text_(text.substr(0, kLookedAt).find('\0') == std::string_view::npos) {}
+}  // namespace
+
+CsvRecords::CsvRecords(std::string_view text) : rest_(text), is_text_(looks_like_text(text)) {}
 
 bool CsvRecords::next() {
   fields_.clear();

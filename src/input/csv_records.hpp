@@ -20,7 +20,7 @@ class CsvRecords {
     unterminated,      // a quote opens a field, and none closes it
     text_after_quote,  // between the quote that closes a field and the comma
     quote_in_field,    // of a field that does not start with one
-    not_text,          // a zero among the first 4096 bytes
+    not_text,          // the first line has control characters, or bytes that are not UTF-8
   };
 
   explicit CsvRecords(std::string_view text);

@@ -16,6 +16,7 @@
 
 #include <fmt/format.h>
 
+#include "base/binary_size.hpp"
 #include "base/exec_strings.hpp"
 #include "base/text.hpp"
 
@@ -90,7 +91,7 @@ class ProgramStream final : public ByteStream {
       printed_ += static_cast<std::uint64_t>(got);
       if (printed_ > limits_.most.count) {
         end();
-        return fail(Errc::limit, fmt::format("{} printed more than {}, and was stopped", name_, to_string(limits_.most)));
+        return fail(Errc::limit, fmt::format("{} printed more than {}, and was stopped", name_, to_binary_string(limits_.most)));
       }
       return static_cast<std::size_t>(got);
     }

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/binary_size.hpp"
 #include "model/layout.hpp"
 #include "planning/evening.hpp"
 #include "planning/phase_solver.hpp"
@@ -276,8 +277,8 @@ std::string stripe_reason(const File& file, const Placed& placed, const StripeFa
   const std::uint64_t objects = file.bytes.count / kLeastObject.count;  // that are no smaller than that
   if (placed.stripes == 1) {
     if ((file.shared || alone) && objects < 2) {
-      return fmt::format("{}: its {} would make more objects smaller than {}", on, to_string(file.bytes),
-                         to_string(kLeastObject));
+      return fmt::format("{}: its {} would make more objects smaller than {}", on, to_binary_string(file.bytes),
+                         to_binary_string(kLeastObject));
     }
     if (file.shared) {
       return fmt::format("{}: more would not make its phase of {} files {:.0f} % faster", on, facts.phase_files,
@@ -287,13 +288,13 @@ std::string stripe_reason(const File& file, const Placed& placed, const StripeFa
     return fmt::format("{}: one process writes it, and {} files of its phase share them", on, facts.phase_files);
   }
   std::string why = file.shared ? "several processes use it at once"
-                    : alone
-                        ? "it is the only large file of its phase"
-                        : fmt::format("it holds {} of the {} of its phase", to_string(file.bytes), to_string(facts.phase_bytes));
+                    : alone     ? "it is the only large file of its phase"
+                                : fmt::format("it holds {} of the {} of its phase", to_binary_string(file.bytes),
+                                              to_binary_string(facts.phase_bytes));
   if (file.shared && !alone) why += fmt::format(", one of {} files of its phase", facts.phase_files);
-  why += fmt::format("; {} on each", to_string(placed.object_bytes));
+  why += fmt::format("; {} on each", to_binary_string(placed.object_bytes));
   if (placed.stripes < facts.usable) {
-    why += placed.stripes >= objects ? fmt::format(", and smaller objects than {} are not made", to_string(kLeastObject))
+    why += placed.stripes >= objects ? fmt::format(", and smaller objects than {} are not made", to_binary_string(kLeastObject))
                                      : fmt::format(", and more would not make the phase {:.0f} % faster", 100 * (kAlike - 1));
   }
   return fmt::format("{}: {}", on, why);

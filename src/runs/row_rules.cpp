@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "base/binary_size.hpp"
+
 namespace iez::runs {
 
 namespace {
@@ -108,7 +110,7 @@ std::string left_reason_text(LeftReason reason, const store::PredictionRow& row,
       return "";
     case LeftReason::small:
       return fmt::format("{} by Lustre: its {} are less than place.least_file ({}), and a layout would gain nothing", stripes,
-                         to_string(row.bytes), to_string(least_file));
+                         to_binary_string(row.bytes), to_binary_string(least_file));
     case LeftReason::existing:
       return "as it is: the program writes over it in place, so that it keeps its OSTs (iez run --replace moves it aside)";
     case LeftReason::kept:

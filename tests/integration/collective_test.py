@@ -44,6 +44,7 @@ RIGHT = {
 NOT_OURS = ["independent", "own_nonblocking", "mixed", "size", "self", "sub", "atomic", "hints", "threads"]
 # ROMIO writes scattered pieces by reading all between them and writing it back: what others write there meanwhile is lost. Told not to, it
 # writes piece by piece.
+SESSIONS = tempfile.TemporaryDirectory(prefix="iez-mpi-")  # as long as this runs
 ROMIO_HINTS = tempfile.NamedTemporaryFile("w", prefix="iez-romio-", encoding="ascii")  # as long as this runs
 ROMIO_HINTS.write("romio_ds_write disable\n")
 ROMIO_HINTS.flush()
@@ -70,8 +71,9 @@ def variants():
 
 def environment(**more):
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("IEZ", "LD_PRELOAD", "OMPI_", "PMI", "SLURM_"))}
-    # Waiting processes give way: there are more of them than processors.
-    return {**kept, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_mpi_yield_when_idle": "1",
+    # Waiting processes give way: there are more of them than processors. Launchers that start at the same time quarrel over one
+    # directory for their sessions.
+    return {**kept, "OMPI_MCA_orte_tmpdir_base": SESSIONS.name, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_mpi_yield_when_idle": "1",
             "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_btl_base_warn_component_unused": "0",
             "ROMIO_HINTS": ROMIO_HINTS.name, **more}
 

@@ -350,7 +350,7 @@ class Terminal(Case):
         rows = self.ok("synth", "--jobs", "20000")
         stdout, shown = self.slowly(("ingest", "--json", "--store", self.store), rows)
         self.assertEqual(json.loads(stdout)["added"], 20000)
-        self.assertRegex(shown, r"\r\x1b\[Kstdin: [\d.]+ [KM]iB read")
+        self.assertRegex(shown, r"\r\x1b\[Kstdin: [\d.]+ [kM]B read")
         self.assertTrue(shown.endswith("\r\x1b[K"), "the line is wiped")
 
     def test_progress_fits_the_line(self):
@@ -364,7 +364,7 @@ class Terminal(Case):
         lines = "".join(f"lustre,ost=fs-OST0000,jobid=j{i} write_bytes={i}i {1700000000 + 60 * (i % 50)}000000000\n" for i in range(5000))
         stdout, shown = self.slowly(("import", "--format", "influx", "--json", "--out", self.folder / "spool", "-"), lines)
         json.loads(stdout)
-        self.assertRegex(shown, r"\r\x1b\[Kstdin: [\d.]+ [KM]iB read")
+        self.assertRegex(shown, r"\r\x1b\[Kstdin: [\d.]+ [kM]B read")
 
     def test_no_progress_elsewhere(self):
         rows = self.ok("synth", "--jobs", "20000")

@@ -62,7 +62,7 @@ class RunCase(unittest.TestCase):
         self.state = pathlib.Path(folder.name)
         self.environment = {name: value for name, value in os.environ.items() if not name.startswith("IEZ_")}
         self.environment.update(IEZ_STATE=str(self.state / "iez"), OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-                                OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_btl="self,vader",
+                                OMPI_MCA_orte_tmpdir_base=str(self.state), OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_btl="self,vader",
                                 OMPI_MCA_btl_vader_single_copy_mechanism="none", XDG_CONFIG_HOME=str(self.state),
                                 IEZ_PLACE_WHEN="always", IEZ_PLACE_LEAST_FILE="1")  # class Choice has the defaults
 
