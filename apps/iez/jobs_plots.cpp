@@ -42,7 +42,7 @@ std::string drawn(BarChart chart, bool several) {
 // Bytes of a chart in the unit of the largest, which the title names: no axis says "1.5P".
 void in_bytes(BarChart& chart, std::string_view title) {
   constexpr std::array<std::pair<double, std::string_view>, 6> kUnits{
-      {{1e18, "EB"}, {1e15, "PB"}, {1e12, "TB"}, {1e9, "GB"}, {1e6, "MB"}, {1e3, "KB"}}};
+      {{1e18, "EB"}, {1e15, "PB"}, {1e12, "TB"}, {1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}}};
   double most = 0;
   for (const BarSeries& series : chart.series) {
     for (const double value : series.values) most = std::max(most, value);

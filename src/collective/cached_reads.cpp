@@ -27,7 +27,8 @@ void CachedReads::add(const Range& range) {
   for (const Range& one : ranges_) append({.begin = one.begin, .end = std::min(one.end, range.begin), .way = one.way});
   append(range);
   for (const Range& one : ranges_) append({.begin = std::max(one.begin, range.end), .end = one.end, .way = one.way});
-  if (all.size() > kMost) all.erase(std::ranges::min_element(all, {}, [](const Range& one) { return one.end - one.begin; }));
+  // One within another makes two more.
+  while (all.size() > kMost) all.erase(std::ranges::min_element(all, {}, [](const Range& one) { return one.end - one.begin; }));
   ranges_ = std::move(all);
 }
 

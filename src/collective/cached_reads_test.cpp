@@ -52,6 +52,16 @@ TEST(CachedReads, ForgetsTheShortestWhereThereAreTooMany) {
   EXPECT_NE(reads.find(0, 50), std::nullopt);
 }
 
+// Each cuts the longest in two.
+TEST(CachedReads, RangesWithinOthersAreNotTooManyEither) {
+  CachedReads reads;
+  reads.add({.begin = 0, .end = 1'000'000, .way = Way::pass});
+  for (std::int64_t i = 1; i < 1000; ++i) {
+    reads.add({.begin = i * 100, .end = i * 100 + 10, .way = Way::collect});
+    ASSERT_LE(reads.ranges().size(), CachedReads::kMost) << "after " << i;
+  }
+}
+
 // Against one way for each byte.
 TEST(CachedReads, IsAsIfEveryByteWereKept) {
   std::mt19937_64 random(20'260'119);

@@ -136,11 +136,7 @@ void Engine::begin_way() {
 
 // Of a call that all know: what it reads will be in caches. A write takes what is cached of its range from all others.
 void Engine::remember_read() {
-  if (now_write_) {
-    reads_.clear();
-    passed_calls_ = 0;
-    return;
-  }
+  if (now_write_) return forget_reads();
   if (now_.verdict == Verdict::refused) return;
   const Way way = now_.verdict == Verdict::fresh || now_.verdict == Verdict::continued ? Way::collect : Way::pass;
   const std::int64_t length = now_.end - now_.begin;
@@ -154,10 +150,16 @@ void Engine::remember_read() {
   passed_calls_ = now_.unasked;
 }
 
+void Engine::forget_reads() {
+  reads_.clear();
+  passed_calls_ = 0;
+}
+
 bool Engine::passes(bool write) {
   std::uint32_t& left = free_[write ? 1 : 0];
   if (left == 0) return false;
   --left;
+  if (write) forget_reads();
   ++seen_;
   ++counters_.unasked;
   return true;

@@ -177,6 +177,7 @@ class Engine {
   void decide(Asked& asked, bool right);
   void route(Asked& asked, bool timed) const;
   void remember_read();
+  void forget_reads();
   void learn(std::uint64_t spent_ns);
   void begin_way();
   void count(const Part& part);

@@ -514,6 +514,32 @@ TEST_F(EngineTest, WhereClientsHaveCachesWhatWasReadIsReadTheSameWayAgain) {
   EXPECT_EQ(play(scene), "");
 }
 
+// A write that nobody was asked about takes what was read out of caches, too: the next read is on trial like the first.
+TEST_F(EngineTest, WhatWasWrittenWithoutAskingIsNoLongerInCaches) {
+  const auto step = [](bool write, std::int64_t piece, std::int64_t own) {
+    Step one{.write = write, .salt = 7, .ranks = std::vector<Access>(2)};
+    for (std::size_t rank = 0; rank < 2; ++rank) {
+      const auto offset = static_cast<std::int64_t>(rank) * piece;
+      one.ranks[rank].view =
+          *DataMap::tiled(0, {.loops = {}, .runs = {{.offset = offset, .length = piece}}, .extent = 2 * piece});
+      one.ranks[rank].end = own;
+    }
+    return one;
+  };
+  const Step small_write = step(true, 1 << 10, 4 << 10);
+  const Step large_read = step(false, 32 << 10, 4 << 20);
+  Scene scene{.ranks = 2,
+              .ranks_per_node = 2,
+              .layout = imagined_layout(1 << 20, 2),
+              .windows = {.aggregators = 2, .window_bytes = 1 << 20},
+              .hints = {.mode = Mode::automatic},
+              .compares = true,
+              .caches = true};
+  scene.steps = {small_write, large_read, small_write, large_read};
+  scene.expects = [](const Counters& counters) { return counters.unasked == 1 && counters.compared == 3; };
+  EXPECT_EQ(play(scene), "");
+}
+
 // One rank cannot open the file a second time: nothing is collected, nobody waits, and every byte is there.
 TEST_F(EngineTest, WhereTheFileCannotBeOpenedCallsAreTheMpis) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {

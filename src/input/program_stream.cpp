@@ -198,6 +198,9 @@ Result<std::unique_ptr<ByteStream>> program_stream(const std::vector<std::string
   IEZ_TRY(Pipe output, make_pipe());
   IEZ_TRY(Pipe complaints, make_pipe());
   IEZ_TRY(Pipe problem, make_pipe());
+  // Whoever started this process may have left it ignored: then the program would vanish without telling how it ended.
+  struct sigaction children{};
+  if (::sigaction(SIGCHLD, nullptr, &children) == 0 && children.sa_handler == SIG_IGN) (void)::signal(SIGCHLD, SIG_DFL);
   const pid_t parent = ::getpid();
   const pid_t child = ::fork();
   if (child < 0) return fail_errno(errno, "fork");

@@ -6,7 +6,8 @@
 // it complained by. Whatever happens, the program and all of its process group have been ended when the stream is gone; if this
 // process is killed, the program is, too.
 //
-// Thread safety: none. Memory: constant. SIGCHLD must not be ignored.
+// Thread safety: none. Memory: constant. SIGCHLD is not ignored from then on; whoever handles it leaves the program's end to the
+// stream.
 #pragma once
 
 #include <cstdint>

@@ -91,6 +91,19 @@ TEST_F(ProgramStream, WhatHangsIsStopped) {
   expect_failure(run("trap '' TERM INT HUP; while :; do sleep 1000; done\n", soon), "took longer than 200");
 }
 
+// As of a process that a service or a script started.
+TEST_F(ProgramStream, AnIgnoredSigchldDoesNotHideTheEnd) {
+  const ProgramLimits soon{.within = Duration{5'000'000'000}, .most = Bytes::mib(1)};
+  const auto before = ::signal(SIGCHLD, SIG_IGN);
+  const auto good = run("echo one\n", soon);
+  (void)::signal(SIGCHLD, SIG_IGN);
+  const auto bad = run("exit 3\n", soon);
+  (void)::signal(SIGCHLD, before);
+  ASSERT_TRUE(good) << good.error().message;
+  EXPECT_EQ(*good, "one\n");
+  expect_failure(bad, "prints failed (exit status 3)");
+}
+
 TEST_F(ProgramStream, NothingIsLeft) {
   const std::string file = (folder_ / "pid").string();
   {

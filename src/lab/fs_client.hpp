@@ -78,7 +78,8 @@ struct OstTraffic {
 };
 
 // Calls of programs of one kind, as llite counts them: read() and write(), each once, on however many OSTs its bytes are. What a
-// mapping brings to the servers later is no call.
+// mapping brings to the servers later is no call. The kernel hands a call of more than 1 MiB on in several, and a read that its
+// page cache serves not at all.
 struct CallTotals {
   std::uint64_t calls = 0;
   std::uint64_t bytes = 0;
