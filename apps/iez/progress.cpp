@@ -54,8 +54,8 @@ class WatchedStream final : public input::ByteStream {
 
 }  // namespace
 
-Progress::Progress(const Clock& clock)
-    : clock_(clock), next_(clock.monotonic() + kPatience), shown_(::isatty(STDERR_FILENO) == 1) {}
+Progress::Progress(const Clock& clock, Rows rows)
+    : clock_(clock), next_(clock.monotonic() + kPatience), shown_(rows == Rows::elsewhere && ::isatty(STDERR_FILENO) == 1) {}
 
 void Progress::wipe() {
   if (!dirty_) return;
@@ -75,7 +75,7 @@ void Progress::tell(const std::string& what) {
 }
 
 std::unique_ptr<input::ByteStream> watched_file(input::UniqueFd fd, std::string name, Progress& progress) {
-  struct stat status{};
+  struct stat status {};
   std::optional<std::uint64_t> size;
   if (::fstat(fd.get(), &status) == 0 && S_ISREG(status.st_mode)) size = static_cast<std::uint64_t>(status.st_size);
   return std::make_unique<WatchedStream>(input::file_stream(std::move(fd), name), progress, name, size);
