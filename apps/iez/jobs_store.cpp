@@ -227,12 +227,11 @@ Result<void> run_jobs_synth(const JobsSynthOptions& options, Context& context) {
   // Series of a job come before it: the job is their sum. Two tables, of which the smaller waits.
   std::string jobs_text;
   text += jobs::csv_heading(synth.series ? jobs::Table::series : jobs::Table::jobs);
-  Progress progress(context.clock);
+  Progress progress(context.clock, to_terminal ? Progress::Rows::to_terminal : Progress::Rows::elsewhere);
   std::uint64_t made = 0;
   const auto flush = [&](std::size_t at_least) -> Result<void> {
     if (text.size() < at_least) return {};
-    // Rows and progress on one terminal would be mixed.
-    if (!to_terminal) progress.tell(fmt::format("{} of {} jobs", made, count));
+    progress.tell(fmt::format("{} of {} jobs", made, count));
     IEZ_CHECK(output.write(text));
     text.clear();
     return {};

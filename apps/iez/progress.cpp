@@ -54,8 +54,8 @@ class WatchedStream final : public input::ByteStream {
 
 }  // namespace
 
-Progress::Progress(const Clock& clock)
-    : clock_(clock), next_(clock.monotonic() + kPatience), shown_(::isatty(STDERR_FILENO) == 1) {}
+Progress::Progress(const Clock& clock, Rows rows)
+    : clock_(clock), next_(clock.monotonic() + kPatience), shown_(rows == Rows::elsewhere && ::isatty(STDERR_FILENO) == 1) {}
 
 void Progress::wipe() {
   if (!dirty_) return;

@@ -13,8 +13,11 @@ namespace iez::cli {
 
 class Progress {
  public:
-  // The clock outlives it.
-  explicit Progress(const Clock& clock);
+  // Rows of a command and what is told here may go to the same terminal: the one would be written into the other.
+  enum class Rows { elsewhere, to_terminal };
+
+  // The clock outlives it. Beside rows that go to the terminal nothing is told.
+  explicit Progress(const Clock& clock, Rows rows = Rows::elsewhere);
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
   ~Progress() { wipe(); }
@@ -33,7 +36,7 @@ class Progress {
   bool dirty_ = false;
 };
 
-// A whole file, as input::file_stream() gives it; how much has been read is told meanwhile: "rows.csv: 12 MiB of 40 MiB read".
+// A whole file, as input::file_stream() gives it; how much has been read is told meanwhile: "rows.csv: 12.0 MB of 40.0 MB read".
 // The progress outlives it.
 std::unique_ptr<input::ByteStream> watched_file(input::UniqueFd fd, std::string name, Progress& progress);
 

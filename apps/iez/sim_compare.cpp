@@ -194,7 +194,8 @@ Result<void> run_sim_compare(const SimCompareOptions& options, Context& context)
     report.runs.push_back({.result = std::move(result)});
     return {};
   };
-  IEZ_CHECK(simulate_all(scenarios, threads, context.clock, take));
+  Progress progress(context.clock);
+  IEZ_CHECK(simulate_all(scenarios, threads, progress, take));
   const auto figures = compare_runs(reports[0], reports[1]);
   if (html) {
     IEZ_CHECK(html->write(compare_page(reports[0], reports[1], figures, finished(traces))));

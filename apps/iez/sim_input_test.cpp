@@ -171,10 +171,11 @@ TEST(SimPool, TheOrderAndTheAnswersDoNotDependOnThreads) {
   }
   std::vector<std::vector<std::uint64_t>> events;
   ManualClock clock;
+  Progress progress(clock);
   for (const unsigned threads : {1U, 3U, 40U}) {
     auto& seen = events.emplace_back();
     const auto done =
-        simulate_all(scenarios, threads, clock, [&](std::size_t index, const sim::RunResult& result) -> Result<void> {
+        simulate_all(scenarios, threads, progress, [&](std::size_t index, const sim::RunResult& result) -> Result<void> {
           EXPECT_EQ(index, seen.size());
           seen.push_back(result.events);
           return {};
@@ -195,17 +196,18 @@ TEST(SimPool, TheFirstErrorEndsIt) {
   scenarios[2].jobs.clear();
   std::size_t taken = 0;
   ManualClock clock;
+  Progress progress(clock);
   const auto count = [&](std::size_t, const sim::RunResult&) -> Result<void> {
     ++taken;
     return {};
   };
-  EXPECT_FALSE(simulate_all(scenarios, 2, clock, count));
+  EXPECT_FALSE(simulate_all(scenarios, 2, progress, count));
   EXPECT_EQ(taken, 2U);
   const auto refused =
-      simulate_all(scenarios, 2, clock, [](std::size_t, const sim::RunResult&) { return fail(Errc::io, "full"); });
+      simulate_all(scenarios, 2, progress, [](std::size_t, const sim::RunResult&) { return fail(Errc::io, "full"); });
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().message, "full");
-  EXPECT_TRUE(simulate_all({}, 2, clock, count));
+  EXPECT_TRUE(simulate_all({}, 2, progress, count));
 }
 
 }  // namespace

@@ -15,7 +15,6 @@
 
 #include <fmt/format.h>
 
-#include "progress.hpp"
 #include "sim/simulation.hpp"
 
 namespace iez::cli {
@@ -124,14 +123,14 @@ class Pool {
 
 }  // namespace
 
-Result<void> simulate_all(std::span<const sim::Scenario> scenarios, unsigned threads, const Clock& clock, const TakeRun& take) {
+Result<void> simulate_all(std::span<const sim::Scenario> scenarios, unsigned threads, Progress& progress, const TakeRun& take) {
   if (scenarios.empty()) return {};
-  Progress progress(clock);
   Pool pool(scenarios, threads);
   for (std::size_t i = 0; i < scenarios.size(); ++i) {
     IEZ_TRY(sim::RunResult result, pool.next(progress));
     IEZ_CHECK(take(i, std::move(result)));
   }
+  progress.wipe();
   return {};
 }
 

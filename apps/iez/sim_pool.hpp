@@ -8,8 +8,8 @@
 #include <functional>
 #include <span>
 
-#include "base/clock.hpp"
 #include "base/result.hpp"
+#include "progress.hpp"
 #include "sim/result.hpp"
 #include "sim/scenario.hpp"
 
@@ -18,9 +18,9 @@ namespace iez::cli {
 // Called on the caller's thread. An error ends the whole.
 using TakeRun = std::function<Result<void>(std::size_t index, sim::RunResult result)>;
 
-// Progress goes to stderr. Of several runs that fail, the first in order is told.
+// Progress is told while it runs, and wiped when it ends. Of several runs that fail, the first in order is told.
 // REQUIRES: threads > 0
-[[nodiscard]] Result<void> simulate_all(std::span<const sim::Scenario> scenarios, unsigned threads, const Clock& clock,
+[[nodiscard]] Result<void> simulate_all(std::span<const sim::Scenario> scenarios, unsigned threads, Progress& progress,
                                         const TakeRun& take);
 
 }  // namespace iez::cli

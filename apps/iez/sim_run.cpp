@@ -115,7 +115,9 @@ Result<void> run_sim_run(const SimRunOptions& options, Context& context) {
     report.runs.push_back(std::move(run));
     return {};
   };
-  IEZ_CHECK(simulate_all(plan.scenarios, threads, context.clock, take));
+  const bool rows_to_terminal = options.csv == kStandardStream && context.terminal.interactive;
+  Progress progress(context.clock, rows_to_terminal ? Progress::Rows::to_terminal : Progress::Rows::elsewhere);
+  IEZ_CHECK(simulate_all(plan.scenarios, threads, progress, take));
   if (html) IEZ_CHECK(html->write(report_page(report, finished(traces))));
   if (csv) IEZ_CHECK(csv->finish());
   if (html) IEZ_CHECK(html->finish());

@@ -8,6 +8,7 @@ import math
 import os
 import pathlib
 import subprocess
+import time
 import unittest
 
 from folder_case import FolderCase
@@ -240,6 +241,22 @@ class Run(Case):
             session.process.wait()
         self.assertRegex(shown, r"\A\r\x1b\[Ksimulating: \d+ %, ")
         self.assertEqual(stdout, b"", "progress is not mixed into the output")
+
+    def test_rows_on_a_terminal_have_no_progress_between_them(self):
+        # Progress begins after a second, and would be told five times in each.
+        session = Session((IEZ, "sim", "run", "four-jobs", "--seeds", "1000", "--csv", "-"), stdin=subprocess.DEVNULL)
+        self.addCleanup(session.close)
+        try:
+            began, shown = time.monotonic(), ""
+            while time.monotonic() < began + 3:
+                shown += session.until("\n")
+        finally:
+            session.process.kill()
+            session.process.wait()
+        rows = shown.split("\r\n")
+        self.assertGreater(len(rows), 2)
+        self.assertNotIn("\x1b", shown)
+        self.assertNotIn("simulating", shown)
 
     def test_standard_input(self):
         piped = self.document("run", "-", input=SMALL)
