@@ -42,7 +42,7 @@ std::string drawn(BarChart chart, bool several) {
 // Bytes of a chart in the unit of the largest, which the title names: no axis says "1.5P".
 void in_bytes(BarChart& chart, std::string_view title) {
   constexpr std::array<std::pair<double, std::string_view>, 6> kUnits{
-      {{1e18, "EB"}, {1e15, "PB"}, {1e12, "TB"}, {1e9, "GB"}, {1e6, "MB"}, {1e3, "KB"}}};
+      {{1e18, "EB"}, {1e15, "PB"}, {1e12, "TB"}, {1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}}};
   double most = 0;
   for (const BarSeries& series : chart.series) {
     for (const double value : series.values) most = std::max(most, value);
@@ -167,7 +167,7 @@ std::vector<std::string> efficiency_plots(const jobs::Answer& answer, bool sever
 std::string scatter(const ResultTable& table, const std::string& cluster, bool several) {
   constexpr int kColumns = 48;  // thirds of powers of ten: up to 10 PB
   constexpr int kRows = 18;     // halves of powers of ten: up to 10^9
-  HeatMap map{.title = of_cluster("Jobs by metadata calls (upwards) and bytes written", cluster, several),
+  HeatMap map{.title = of_cluster("Jobs by their metadata calls (upwards)", cluster, several),
               .x_axis = "bytes written by the job"};
   constexpr std::array<std::string_view, 16> kBytes{"1 B", "",     "", "1 kB", "",     "", "1 MB", "",
                                                     "",    "1 GB", "", "",     "1 TB", "", "",     "1 PB"};
