@@ -152,7 +152,7 @@ void CommandLine::add_demo() {
   for (const DemoCase& known : demo_cases(false)) offer(cases, std::array{known.id});
   command->add_option("--repeat", demo_.repetitions, "Runs of each way, in turn (default: 3; with --quick 1)")
       ->type_name("N")
-      ->check(whole_number());
+      ->check(whole_number(1, 100));
   add_quantity<BytesPerSecond>(*command, "--rate",
                                "Of each OST (default: 8MB/s); the slower, the less the speed of this machine matters", "RATE",
                                parse_rate, [this](BytesPerSecond rate) { demo_.ost_rate = rate; });

@@ -118,7 +118,7 @@ double DemoRates::median() const {
   if (values_.empty()) return 0;
   std::vector<double> sorted = values_;
   std::ranges::sort(sorted);
-  return sorted[sorted.size() / 2];
+  return (sorted[(sorted.size() - 1) / 2] + sorted[sorted.size() / 2]) / 2;
 }
 
 double DemoRates::least() const { return values_.empty() ? 0 : std::ranges::min(values_); }

@@ -19,7 +19,7 @@ constexpr std::string_view kNote =
     "default is "
     "Lustre's own round robin, which for files of one size is much more even than the paper's was: there is little left to gain. "
     "With files of unequal sizes, each on one OST as Lustre has it by default, there is. A tie: the medians differ by less than "
-    "2 %, or one lies within what the other way had, too.";
+    "2\u00a0%, or one lies within what the other way had, too.";
 
 std::string gain(const DemoGain& gain) { return gain.is_tie ? "tie" : fmt::format("{:+.0f} %", (gain.factor - 1) * 100); }
 
@@ -175,7 +175,7 @@ void add_table(std::string& out, const DemoReport& report) {
             : std::string("–");
     cell(fmt::format("{:.3f}", a.ost_cost), false);
     cell(fmt::format("{:.3f}", b.ost_cost), true);
-    cell(cost_or_dash(outcome.optimum), false);
+    cell(outcome.optimum ? cost_or_dash(outcome.optimum) : "–", false);
     cell(told, false);
     cell(fmt::format("{:.3f}", a.oss_cost), false);
     cell(fmt::format("{:.3f}", b.oss_cost), false);

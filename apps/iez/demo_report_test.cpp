@@ -86,6 +86,8 @@ TEST(DemoCases, OneHasStepsAndOneASharedFileWithoutALayout) {
 TEST(DemoCases, MedianAndSpread) {
   EXPECT_DOUBLE_EQ(rates({}).median(), 0);
   EXPECT_DOUBLE_EQ(rates({3, 1, 2}).median(), 2);
+  EXPECT_DOUBLE_EQ(rates({113, 99}).median(), 106);
+  EXPECT_DOUBLE_EQ(rates({4, 1, 2, 9}).median(), 3);
   EXPECT_DOUBLE_EQ(rates({3, 1, 2}).least(), 1);
   EXPECT_DOUBLE_EQ(rates({3, 1, 2}).most(), 3);
 }
@@ -130,7 +132,7 @@ TEST(DemoReport, NoOptimumWhereStripesAreOpen) {
   DemoReport report = one_case();
   report.outcomes[0].optimum.reset();
   EXPECT_TRUE(demo_json(report)["cases"][0]["optimum"].is_null());
-  EXPECT_THAT(demo_page(report), HasSubstr("<td class=\"right\">-</td>"));
+  EXPECT_THAT(demo_page(report), HasSubstr("<td class=\"right\">–</td>"));
 }
 
 TEST(DemoReport, TextHasFiguresAndNothingButAscii) {

@@ -121,6 +121,23 @@ std::string counted_text(std::size_t count, std::string_view what) {
 
 std::string counted_text(double count, std::string_view what) { return counted_text(static_cast<std::size_t>(count), what); }
 
+// For a page, where a number and its sign stay on one line, and what is within backticks is code.
+std::string html_text(std::string_view text) {
+  std::string out;
+  bool in_code = false;
+  for (const char c : markup_escaped(text)) {
+    if (c == '`') {
+      out += in_code ? "</code>" : "<code>";
+      in_code = !in_code;
+    } else if (c == '%' && out.ends_with(' ')) {
+      out.replace(out.size() - 1, 1, "&#160;%");
+    } else {
+      out += c;
+    }
+  }
+  return in_code ? out + "</code>" : out;
+}
+
 // "51 jobs moved 1.65 PB, 22.4 % of all bytes"
 std::string extent_text(const jobs::UserAdvice& user) {
   return fmt::format("{} moved {}, {} of all bytes", counted_text(user.jobs, "job"), jobs::bytes_text(user.bytes),
@@ -159,7 +176,7 @@ std::string html_head(const jobs::Report& report) {
                  .title = "What jobs do to the file system",
                  .about = fmt::format("{}; {}; days and hours in {}.", totals.clusters.empty() ? "no cluster" : totals.clusters,
                                       range, report.time_zone)});
-  if (report.synthetic) out += fmt::format("<p class=\"banner\">{}</p>\n", markup_escaped(kSynthetic));
+  if (report.synthetic) out += fmt::format("<p class=\"banner\">{}</p>\n", html_text(kSynthetic));
   out += "<div class=\"cards\">\n" + page_card(jobs::count_text(totals.jobs), "jobs") +
          page_card(jobs::count_text(totals.users), "users") + page_card(jobs::bytes_text(totals.read), "read") +
          page_card(jobs::bytes_text(totals.written), "written") +
@@ -194,7 +211,7 @@ std::string html_section(const jobs::Section& section, std::size_t number, const
                                 section.name, number, markup_escaped(section.title));
   std::string_view between;
   for (const std::string& finding : said(section.findings, has_several_clusters(report))) {
-    out += fmt::format("{}{}", between, markup_escaped(finding));
+    out += fmt::format("{}{}", between, html_text(finding));
     between = "<br>\n";
   }
   return out + "</p>\n" + html_answer(section, report, true) + "</section>\n";
@@ -207,10 +224,10 @@ std::string tag(const std::string& cluster, bool several) {
 std::string html_users(std::span<const jobs::UserAdvice> users, bool several) {
   std::string out = "<ul class=\"advice\">\n";
   for (const jobs::UserAdvice& user : users) {
-    out += fmt::format("<li><b>User {}</b> {}<span class=\"quiet\">{}</span>\n", markup_escaped(user.who),
-                       tag(user.cluster, several), markup_escaped(extent_text(user)));
+    out += fmt::format("<li><b>User {}:</b> {}<span class=\"quiet\">{}</span>\n", markup_escaped(user.who),
+                       tag(user.cluster, several), html_text(extent_text(user)));
     for (const jobs::Advice& advice : user.advice) {
-      out += fmt::format("<br><b>{}.</b> {}\n", markup_escaped(advice.action), markup_escaped(jobs::sentence(advice.reason)));
+      out += fmt::format("<br><b>{}.</b> {}\n", markup_escaped(advice.action), html_text(jobs::sentence(advice.reason)));
     }
     out += "</li>\n";
   }
@@ -226,7 +243,7 @@ std::string html_advice(const jobs::Report& report, const jobs::Section& section
     out += "<h3>For administrators</h3>\n<ul class=\"advice\">\n";
     for (const jobs::Advice& advice : groups.administrators) {
       out += fmt::format("<li>{}<b>{}</b> ({}).<br>{}</li>\n", tag(advice.cluster, several), markup_escaped(advice.action),
-                         markup_escaped(advice.how), markup_escaped(jobs::sentence(advice.reason)));
+                         markup_escaped(advice.how), html_text(jobs::sentence(advice.reason)));
     }
     out += "</ul>\n";
   }
@@ -234,8 +251,7 @@ std::string html_advice(const jobs::Report& report, const jobs::Section& section
     out += "<h3>For users</h3>\n<ul class=\"advice\">\n";
     for (const jobs::TopicAdvice& topic : groups.topics) {
       out += fmt::format("<li>{}<b>{}</b> ({}).<br>{}: {}</li>\n", tag(topic.cluster, several), markup_escaped(topic.action),
-                         markup_escaped(topic.how), markup_escaped(extent_text(topic)),
-                         markup_escaped(jobs::sentence(topic.reason)));
+                         markup_escaped(topic.how), html_text(extent_text(topic)), html_text(jobs::sentence(topic.reason)));
     }
     out += "</ul>\n<h3>User by user</h3>\n";
     out += fmt::format("<p class=\"quiet\">{} <code>iez jobs user NAME</code> prints what to send to one of them.</p>\n",

@@ -167,7 +167,7 @@ std::vector<std::string> efficiency_plots(const jobs::Answer& answer, bool sever
 std::string scatter(const ResultTable& table, const std::string& cluster, bool several) {
   constexpr int kColumns = 48;  // thirds of powers of ten: up to 10 PB
   constexpr int kRows = 18;     // halves of powers of ten: up to 10^9
-  HeatMap map{.title = of_cluster("Jobs by metadata calls (upwards) and bytes written", cluster, several),
+  HeatMap map{.title = of_cluster("Jobs by their metadata calls (upwards)", cluster, several),
               .x_axis = "bytes written by the job"};
   constexpr std::array<std::string_view, 16> kBytes{"1 B", "",     "", "1 kB", "",     "", "1 MB", "",
                                                     "",    "1 GB", "", "",     "1 TB", "", "",     "1 PB"};

@@ -56,8 +56,8 @@ figcaption span{display:block;color:var(--quiet);font-weight:400;font-size:.9rem
 .pair{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,13rem),1fr));gap:.8rem 1.2rem}
 .pair svg{width:100%;height:auto;display:block}
 .wide{overflow-x:auto;max-width:100%}
-.wide,.charts.alone{background:linear-gradient(to right,var(--page) 50%,transparent) 0 0/2.4rem 100% no-repeat local,
-linear-gradient(to left,var(--page) 50%,transparent) 100% 0/2.4rem 100% no-repeat local,
+.wide,.charts.alone{background:linear-gradient(to right,var(--page) 50%,transparent) -1px 0/2.4rem 100% no-repeat local,
+linear-gradient(to left,var(--page) 50%,transparent) calc(100% + 1px) 0/2.4rem 100% no-repeat local,
 linear-gradient(to right,var(--shade),transparent) -2px 0/.8rem 100% no-repeat scroll,
 linear-gradient(to left,var(--shade),transparent) calc(100% + 2px) 0/.8rem 100% no-repeat scroll}
 table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:13.5px}
@@ -104,8 +104,14 @@ h2{font-size:1.15rem;margin-top:1.8rem}
 .card{padding:.5rem .7rem}
 .card strong{font-size:1.15rem}
 .charts.alone{overflow-x:auto;border:1px solid var(--line);border-radius:8px}
-.charts>svg.large{min-width:46rem;background:none;border:0}
-td.text,td.text:first-child,.facts td{min-width:11rem}
+.charts>svg.large{min-width:56rem;background:none;border:0}
+.charts>svg:not(.large) text{font-size:14px}
+.charts>svg:not(.large) .title{font-size:15px}
+.charts>svg:not(.large) .dense{display:none}
+.pair .title{font-size:11px}
+.pair text{font-size:9px}
+td.text{min-width:21rem}
+td.text:first-child,.facts td{min-width:11rem}
 figure{padding:.7rem}
 }
 @media print{body{max-width:none;padding:0}details{display:none}.charts>svg,figure{break-inside:avoid}}

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -21,8 +23,11 @@ constexpr double kTop = 40;
 constexpr double kTitle = 14;
 constexpr double kAxis = 44;
 constexpr double kLegendRow = 22;
-constexpr double kCharacter = 6.8;  // mean width of one at 12 px
-constexpr double kLetterHeight = 13;
+// Mean width of a character: of text of 12 px, and of the 14 px that page.cpp has for telephones.
+constexpr double kCharacter = 7;
+constexpr double kLargeCharacter = 8.2;
+constexpr double kLetterHeight = 15;
+constexpr double kEdge = 4;  // that no label comes nearer to
 constexpr std::size_t kColours = 8;
 constexpr int kHeats = 6;
 
@@ -63,19 +68,39 @@ double largest_of(const BarChart& chart) {
   return largest > 0 ? largest : 1;
 }
 
-// Labels of columns that have room between them.
+struct ColumnLabel {
+  double middle = 0;
+  std::string_view text;
+};
+
+// Whether none of every `every`th label comes too near to the next, with characters of this width.
+bool have_room(const std::vector<ColumnLabel>& labels, std::size_t every, double character) {
+  constexpr double kGap = 5;
+  for (std::size_t i = every; i < labels.size(); i += every) {
+    const auto letters = static_cast<double>(labels[i - every].text.size() + labels[i].text.size());
+    if (labels[i].middle - labels[i - every].middle < character * letters / 2 + kGap) return false;
+  }
+  return true;
+}
+
+// Labels of columns that have room between them. Those that have none where text is larger are marked: they are hidden there.
 std::string column_labels(const std::vector<std::string>& labels, double y) {
-  std::string out;
-  if (labels.empty()) return out;
-  const double room = (kWidth - kLeft - kRight) / static_cast<double>(labels.size());
-  double free_from = 0;
+  const double room = (kWidth - kLeft - kRight) / static_cast<double>(std::max<std::size_t>(1, labels.size()));
+  std::vector<ColumnLabel> shown;
   for (std::size_t i = 0; i < labels.size(); ++i) {
     if (labels[i].empty()) continue;
-    const double middle = kLeft + room * (static_cast<double>(i) + 0.5);
-    const double half = kCharacter * static_cast<double>(labels[i].size()) / 2;
-    if (middle - half < free_from) continue;
-    out += text_at(middle, y, "text-anchor=\"middle\"", labels[i]);
-    free_from = middle + half + 6;
+    const double half = kLargeCharacter * static_cast<double>(labels[i].size()) / 2;
+    shown.push_back(
+        {.middle = std::min(kLeft + room * (static_cast<double>(i) + 0.5), kWidth - kEdge - half), .text = labels[i]});
+    if (!have_room({shown.end() - std::min<std::ptrdiff_t>(2, std::ssize(shown)), shown.end()}, 1, kCharacter)) shown.pop_back();
+  }
+  std::size_t every = 1;
+  while (!have_room(shown, every, kLargeCharacter)) ++every;
+  std::string out;
+  for (std::size_t i = 0; i < shown.size(); ++i) {
+    const bool dense = i % every != 0;
+    out +=
+        text_at(shown[i].middle, y, dense ? "class=\"dense\" text-anchor=\"middle\"" : "text-anchor=\"middle\"", shown[i].text);
   }
   return out;
 }
@@ -104,15 +129,22 @@ std::string bars(const BarChart& chart, double top_value) {
   return out;
 }
 
-std::string legend(const BarChart& chart) {
+// In rows below `y`, which moves to below the last of them.
+std::string legend(const BarChart& chart, double& y) {
   std::string out;
   if (chart.series.size() < 2) return out;
   double x = kLeft;
   for (std::size_t k = 0; k < chart.series.size(); ++k) {
-    out += fmt::format("<rect class=\"f{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"12\" height=\"12\"/>\n", k % kColours, x, kHeight);
-    out += text_at(x + 18, kHeight + 11, "", chart.series[k].name);
-    x += 18 + kCharacter * static_cast<double>(chart.series[k].name.size()) + 18;
+    const double width = 18 + kLargeCharacter * static_cast<double>(chart.series[k].name.size()) + 18;
+    if (x > kLeft && x + width > kWidth) {
+      x = kLeft;
+      y += kLegendRow;
+    }
+    out += fmt::format("<rect class=\"f{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"12\" height=\"12\"/>\n", k % kColours, x, y);
+    out += text_at(x + 18, y + 11, "", chart.series[k].name);
+    x += width;
   }
+  y += kLegendRow;
   return out;
 }
 
@@ -123,9 +155,9 @@ int heat_of(double share) { return std::clamp(static_cast<int>(share * kHeats), 
 // In rows below `y`, which moves to below the last of them.
 std::string legend(const HeatMap& map, double& y) {
   if (map.legend.empty()) return {};
-  const auto width_of = [](std::string_view label) { return 18 + kCharacter * static_cast<double>(label.size()) + 14; };
+  const auto width_of = [](std::string_view label) { return 18 + kLargeCharacter * static_cast<double>(label.size()) + 14; };
   std::string out = text_at(kLeft, y + 11, "", map.legend_title);
-  double x = kLeft + kCharacter * static_cast<double>(map.legend_title.size()) + 10;
+  double x = kLeft + kLargeCharacter * static_cast<double>(map.legend_title.size()) + 10;
   for (const HeatKey& key : map.legend) {
     if (x + width_of(key.label) > kWidth) {
       x = kLeft;
@@ -147,7 +179,9 @@ std::string to_svg(const BarChart& chart) {
   const double step = tick_step(largest);
   const double top_value = std::ceil(largest / step * (1 - 1e-9)) * step;
   const double bottom = kHeight - kAxis;
-  std::string out = opening(kHeight + (chart.series.size() < 2 ? 0 : kLegendRow), chart.title);
+  double height = kHeight;
+  const std::string key = legend(chart, height);
+  std::string out = opening(height, chart.title);
   const auto ticks = static_cast<int>(std::lround(top_value / step));
   for (int tick = 0; tick <= ticks; ++tick) {
     const double y = bottom - tick * step / top_value * (bottom - kTop);
@@ -158,7 +192,7 @@ std::string to_svg(const BarChart& chart) {
   out += bars(chart, top_value);
   out += column_labels(chart.categories, bottom + 18);
   out += text_at((kLeft + kWidth - kRight) / 2, kHeight - 8, "text-anchor=\"middle\"", chart.x_axis);
-  return out + legend(chart) + "</svg>\n";
+  return out + key + "</svg>\n";
 }
 
 std::string to_svg(const HeatMap& map) {

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -40,6 +41,36 @@ TEST(PageCharts, StackedBarsFillTheirSum) {
   // A frame of 196 pixels below the top at 40: 40 % and 60 % of it, one on the other.
   EXPECT_THAT(to_svg(chart), HasSubstr("y=\"157.60\" width=\"370.28\" height=\"78.40\""));
   EXPECT_THAT(to_svg(chart), HasSubstr("y=\"40.00\" width=\"370.28\" height=\"117.60\""));
+}
+
+// On a telephone text is larger, so fewer labels have room there.
+TEST(PageCharts, LabelsThatHaveNoRoomWhenTheyAreLargerAreMarked) {
+  BarChart chart{.title = "t", .x_axis = "x", .categories = {}, .series = {BarSeries{}}};
+  for (int i = 0; i < 10; ++i) {
+    chart.categories.push_back(fmt::format("{0}0-{0}9", i));
+    chart.series[0].values.push_back(1);
+  }
+  const std::string svg = to_svg(chart);
+  for (const std::string& label : chart.categories) EXPECT_THAT(svg, HasSubstr(">" + label + "</text>"));
+  EXPECT_EQ(count(svg, "class=\"dense\""), 5U) << svg;
+  chart.categories.resize(5);
+  chart.series[0].values.resize(5);
+  EXPECT_EQ(count(to_svg(chart), "class=\"dense\""), 0U);
+}
+
+TEST(PageCharts, TheLastLabelEndsBeforeTheEdge) {
+  HeatMap map{.title = "t", .x_axis = "x", .columns = std::vector<std::string>(60), .rows = {"r"}, .cells = {}, .notes = {}};
+  map.cells.assign(1, std::vector<std::optional<double>>(60));
+  map.columns.back() = "2018-07";
+  EXPECT_THAT(to_svg(map), HasSubstr("<text x=\"487.3\" y=\"82.0\" text-anchor=\"middle\">2018-07</text>"));
+}
+
+TEST(PageCharts, ALegendOfBarsGoesOnInTheNextRow) {
+  BarChart chart{.title = "t", .x_axis = "x", .categories = {"a"}, .series = {}};
+  for (int i = 0; i < 4; ++i) chart.series.push_back({.name = fmt::format("machine-number-{}", i), .values = {1}});
+  const std::string svg = to_svg(chart);
+  EXPECT_THAT(svg, HasSubstr("viewBox=\"0 0 520 324\""));
+  EXPECT_THAT(svg, HasSubstr("<text x=\"247.2\" y=\"313.0\">machine-number-3</text>"));
 }
 
 TEST(PageCharts, AChartOfNothingIsStillOne) {

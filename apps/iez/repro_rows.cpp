@@ -123,6 +123,12 @@ ordered_json section_json(const ReproSection& section) {
 
 ordered_json tally_json(const ReproTally& tally) { return {{"held", tally.held}, {"targets", tally.targets}}; }
 
+// What is nothing when it is rounded has no sign.
+std::string signed_text(double value) {
+  const std::string text = fmt::format("{:+.1f}", value);
+  return text == "-0.0" || text == "+0.0" ? "0.0" : text;
+}
+
 }  // namespace
 
 std::string_view to_string(ReproKind kind) {
@@ -195,9 +201,9 @@ ReproCells cells_of(const ReproRow& row) {
   if (!change) {
     cells.difference = "-";
   } else if (row.unit == "%") {
-    cells.difference = fmt::format("{:+.1f} points", row.ours.value_or(0) - row.paper.value_or(0));
+    cells.difference = signed_text(row.ours.value_or(0) - row.paper.value_or(0)) + " points";
   } else {
-    cells.difference = fmt::format("{:+.1f} %", *change * 100);
+    cells.difference = signed_text(*change * 100) + " %";
   }
   cells.target = row.target.empty() ? "-" : row.target;
   if (!row.holds) {
@@ -209,7 +215,10 @@ ReproCells cells_of(const ReproRow& row) {
 }
 
 std::string summary(const ReproCount& count) {
-  std::string out = fmt::format("{} of {} hold", count.published.held, counted(count.published.targets, "published figure"));
+  std::string out = "no published figure has a target";
+  if (count.published.targets > 0) {
+    out = fmt::format("{} of {} hold", count.published.held, counted(count.published.targets, "published figure"));
+  }
   std::string apart;
   const auto add = [&apart](const ReproTally& tally, std::string_view what) {
     if (tally.targets > 0)

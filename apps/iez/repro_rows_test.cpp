@@ -45,6 +45,8 @@ TEST(ReproRows, CellsShowUnitsSignsAndWhatIsMissing) {
   EXPECT_EQ(cells.difference, "-2.9 %");
   EXPECT_EQ(cells.holds, "holds");
   EXPECT_EQ(cells_of({.unit = "%", .paper = 34.0, .ours = -2.0}).difference, "-36.0 points");
+  EXPECT_EQ(cells_of({.unit = "s", .paper = 10000.0, .ours = 9999.0}).difference, "0.0 %");
+  EXPECT_EQ(cells_of({.unit = "s", .paper = 10000.0, .ours = 10001.0}).difference, "0.0 %");
   const ReproCells empty = cells_of({.what = "b"});
   EXPECT_EQ(empty.paper + empty.ours + empty.difference + empty.target + empty.holds, "-----");
 }
@@ -54,6 +56,7 @@ TEST(ReproRows, CountsByTarget) {
   EXPECT_EQ(total.published.targets, 1U);
   EXPECT_EQ(total.fitted.targets, 1U);
   EXPECT_EQ(total.shown, 1U);
+  EXPECT_EQ(summary({}), "no published figure has a target; 0 rows without a target");
   EXPECT_EQ(summary(total), "1 of 1 published figure hold; apart: 0 of 1 fitted; 1 row without a target");
   auto more = example();
   more[0].rows.push_back(row_at_least("own", "", std::nullopt, 2, 1));

@@ -3,7 +3,7 @@
 // The tables are those that sql/00_census.sql makes; that file says what each of them is, and is what other engines run. Here one
 // look at each job fills all of them, where SQL makes a pass for each (`iez bench jobs`, jobs.census_vs_sql). Tests compare both.
 //
-// Cost: linear in jobs. Memory, of each thread: about 1 KB a user, 5 KB a cluster, and 16 bytes for each day on which a user's
+// Cost: linear in jobs. Memory, of each thread: about 1 kB a user, 5 kB a cluster, and 16 bytes for each day on which a user's
 // jobs moved something. Thread safety: none; parts of several threads are joined.
 #pragma once
 

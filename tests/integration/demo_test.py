@@ -129,6 +129,10 @@ class Demo(FolderCase):
         self.assertIn("ior-count8", self.demo("--case", "none", status=2).stderr)
         self.assertEqual(list(self.temporary.iterdir()), [])
 
+    def test_how_often(self):
+        for given in ("0", "101", "x"):
+            self.assertIn(f"--repeat: '{given}': expected a whole number from 1 to 100\n", self.demo("--repeat", given, status=2).stderr)
+
     def test_killed(self):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
             with self.subTest(signal=number.name):

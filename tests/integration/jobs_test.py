@@ -14,6 +14,7 @@ import tempfile
 import time
 import unittest
 
+from page_probe import on_a_telephone
 from terminal import Session, output_on_terminal
 
 ROOT = pathlib.Path(os.environ.get("IEZ_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
@@ -285,6 +286,7 @@ class Reading(Case):
             self.assertIn(name, read["page"])
             self.assertIn(name, read["Markdown"])
         self.assertEqual([line for line in read["text"].splitlines() if len(line) > 80], [])
+        on_a_telephone(self, self.folder / "report.html")
 
     def test_several_clusters_are_told_apart(self):
         document, read = self.reports(("--like", "cab", "--jobs", "20000"), ("--jobs", "20000"))
@@ -294,6 +296,7 @@ class Reading(Case):
                 for cluster in ("cab", "quartz"):
                     self.assertRegex(" ".join(text.split()), rf"synthetic-{cluster}: \d+\.\d % of 20,000 jobs run less than 2 h")
         self.assertEqual([line for line in read["text"].splitlines() if len(line) > 80], [])
+        on_a_telephone(self, self.folder / "report.html")
 
     def test_what_scripts_read_stays(self):
         self.synth("--series", "--jobs", "200")
@@ -315,6 +318,12 @@ class Reading(Case):
         self.ok("ingest", "--store", self.store, input="job,uid,started,ended,write_bytes,write_calls\n1,2,1528329600,1528329700,5,1\n", stdin=None)
         for arguments in ((), ("--out", "-"), ("--md", "-")):
             self.assertIn("Nothing of what the counters tell calls for advice.", self.ok("report", "--store", self.store, *arguments))
+
+    def test_units_of_bytes(self):
+        self.ok("ingest", "--store", self.store, input="job,uid,started,ended,write_bytes,write_calls\n1,2,1528329600,1528329700,5000,1\n", stdin=None)
+        page = self.ok("report", "--store", self.store, "--out", "-")
+        self.assertIn("Moved, by weekday (kB)</text>", page)
+        self.assertNotIn("KB", page)
 
     def test_a_legend_says_what_the_colours_of_a_heat_map_stand_for(self):
         self.synth("--jobs", "5000")
@@ -395,7 +404,7 @@ class Terminal(Case):
             result = run("synth", "--jobs", given)
             self.assertLess(time.monotonic() - began, 5)
             self.assertEqual((result.returncode, result.stdout), (2, ""))
-            self.assertRegex(result.stderr, r"--jobs: .*(1 to 1000000000|expected a whole number)")
+            self.assertIn(f"iez: --jobs: '{given}': expected a whole number from 1 to 1000000000\n", result.stderr)
         self.fails(2, "--seed", "synth", "--seed", "-1")
 
 
