@@ -240,7 +240,7 @@ _iez() {
   names=${answer[1]%% *} number=${answer[1]##* }
   for line in "${(@)answer[2,-1]}"; do
     [[ -n $line ]] || continue
-    offered+=("${${line%%$'\t'*}//:/\\:}:${line#*$'\t'}")
+    offered+=("${${${line%%$'\t'*}//\\/\\\\}//:/\\:}:${line#*$'\t'}")
   done
   (( $#offered )) && _describe 'iez' offered
   case $names in
@@ -264,17 +264,18 @@ constexpr std::string_view kFish = R"(# fish completion for iez: iez completion 
 function __iez_complete
     set -l words (commandline -opc)
     set -l now (commandline -ct)
+    set -l plain (string unescape -- $now); or set plain $now # as a program would be given it
     set -l iez (string replace -r '^~' $HOME -- $words[1])
     set -e words[1]
-    set -l answer ($iez complete -- $words "$now" 2>/dev/null)
+    set -l answer ($iez complete -- $words "$plain" 2>/dev/null)
     set -q answer[1]; or return
     set -l head (string split ' ' -- $answer[1])
     set -e answer[1]
     set -q answer[1]; and printf '%s\n' $answer
     switch $head[1]
         case file directory
-            set -l stays (string sub -l $head[2] -- $now)
-            set -l path (string sub -s (math $head[2] + 1) -- $now)
+            set -l stays (string sub -l $head[2] -- $plain)
+            set -l path (string sub -s (math $head[2] + 1) -- $plain)
             for name in (complete -C "'' "(string escape -- $path))
                 set name (string split -m 1 \t -- $name)[1]
                 if test $head[1] = file; or string match -q '*/' -- $name

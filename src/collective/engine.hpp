@@ -66,7 +66,7 @@ struct EngineOptions {
   Contest* contest = nullptr;
   // Gives this rank what it reads and writes the file by, before the first call that is collected; an errno if it cannot, and
   // then nothing is collected at all. Null: it has been given already.
-  std::function<int(Storage*&)> open_file{};
+  std::function<int(Storage*&)> open_file = nullptr;
   std::int64_t alignment = 4096;  // divides the bounds of all chunks
   bool fill_holes = false;        // hint ds_in_coll: a window with holes is read, changed and written as a whole
 };
@@ -116,6 +116,7 @@ struct Counters {
   Counters& operator+=(const Counters& other);
 };
 
+// NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): members stand by what they are for, and a file has one engine
 class Engine {
  public:
   // `storage` may be null on a rank that is no aggregator. All outlive the engine.

@@ -57,7 +57,7 @@ struct Scene {
   bool caches = false;       // clients have them
   bool cannot_open = false;  // the file, by one rank
   std::vector<Step> steps;
-  std::function<bool(const Counters&)> expects{};  // of each rank, at the end
+  std::function<bool(const Counters&)> expects = nullptr;  // of each rank, at the end
 };
 
 std::byte value_at(std::int64_t offset, std::uint64_t salt) {

@@ -145,6 +145,13 @@ class Offered(unittest.TestCase):
         self.assertEqual(offered_by_bash("iez", "jobs", "prolog", "--state", "S"), [])
         self.assertEqual(offered_by_fish("iez", "jobs", "prolog", "--state", "S"), {})
 
+    def test_quoted_names_in_fish(self):
+        """What is typed with quotes or backslashes is completed as what it means."""
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder, "my file").touch()
+            for typed in ("my", "my\\ f", "'my f"):
+                self.assertEqual(offered_by_fish("iez", "trace", "show", typed, cwd=folder), {"my file": ""}, typed)
+
     def test_values_behind_an_equals_sign(self):
         # As bash splits it, of which it replaces the last word only.
         environment = {"COMP_WORDBREAKS": " =:"}
@@ -257,6 +264,22 @@ class Gathered(FolderCase):
         self.file("iez/lab/mine/lab.json", "{}")
         self.file("iez/lab/none/other", "")
         self.assertEqual(offered_by_bash("iez", "lab", "down", "--name", "", environment={"XDG_STATE_HOME": str(self.folder)}), ["mine"])
+
+    def test_names_are_no_commands(self):
+        """A name that a shell would run is put into the line as it is."""
+        names = ("a$(touch ran)", "b`touch ran`", "c;touch ran", "d&e|f", "g'h\"i\\j", "k l", "m:n=o")
+        for name in names:
+            self.file(f"state/iez/lab/{name}/lab.json", "{}")
+        work = self.folder / "work"
+        work.mkdir()
+        state = {"XDG_STATE_HOME": str(self.folder / "state"), "HOME": str(self.folder)}
+        self.assertEqual(sorted(offered_by_fish("iez", "lab", "down", "--name", "", environment=state, cwd=work)), sorted(names))
+        for shell_name in ("bash", "zsh"):
+            at = Shell(shell_name, cwd=work, environment=state)
+            self.addCleanup(at.close)
+            for name in names:
+                self.assertEqual(at.completed(f"iez lab down --name {name[0]}").rstrip(), f"iez lab down --name {name}", shell_name)
+        self.assertEqual(os.listdir(work), [])
 
     def test_osts_of_a_described_cluster(self):
         cluster = str(ROOT / "examples/clusters/iez-testbed.toml")
