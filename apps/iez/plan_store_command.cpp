@@ -3,7 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <span>
@@ -19,6 +21,7 @@
 #include "json.hpp"
 #include "lustre/layout_codec.hpp"
 #include "lustre/layout_file.hpp"
+#include "plan/plan_format.hpp"
 #include "plan/plan_reader.hpp"
 #include "runs/compile_plan.hpp"
 #include "runs/model_text.hpp"
@@ -38,9 +41,16 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kShownByDefault = 20;
 
-bool is_file(const std::string& path) {
+// Whether a plan file is meant. A program in the current directory often has the name of its application.
+bool is_plan_file(const std::string& name, const std::string& flag, Context& context) {
+  if (name.find('/') != std::string::npos) return true;
   std::error_code error;
-  return fs::is_regular_file(path, error);
+  if (!fs::is_regular_file(name, error)) return false;
+  std::uint64_t magic = 0;
+  std::ifstream(name, std::ios::binary).read(reinterpret_cast<char*>(&magic), sizeof magic);
+  if (magic == plan::abi::kMagic) return true;
+  const auto store = open_known_store(flag, context);
+  return !store || !application_named(**store, current_user(), name, Naming::whole);
 }
 
 }  // namespace
@@ -72,7 +82,7 @@ std::string ost_text(const store::StripeLayout& layout) {
 }
 
 Result<std::string> plan_file_of(const std::string& name, const std::string& store, Context& context) {
-  if (is_file(name) || name.find('/') != std::string::npos) return name;
+  if (is_plan_file(name, store, context)) return name;
   IEZ_TRY(const auto opened, open_known_store(store, context));
   IEZ_TRY(const store::Application application, application_of(*opened, name));
   IEZ_TRY(const auto all, opened->allocations(application.id));
@@ -94,7 +104,7 @@ Result<std::string> plan_file_of(const std::string& name, const std::string& sto
 
 Result<std::vector<PlanReason>> plan_reasons(const std::string& name, const std::string& store, Context& context) {
   std::vector<PlanReason> out;
-  if (is_file(name) || name.find('/') != std::string::npos) return out;  // a plan file does not tell
+  if (is_plan_file(name, store, context)) return out;  // a plan file does not tell
   IEZ_TRY(const auto opened, open_known_store(store, context));
   IEZ_TRY(const store::Application application, application_of(*opened, name));
   IEZ_TRY(const auto plan, opened->latest_allocation(application.id));

@@ -75,7 +75,7 @@ void Progress::tell(const std::string& what) {
 }
 
 std::unique_ptr<input::ByteStream> watched_file(input::UniqueFd fd, std::string name, Progress& progress) {
-  struct stat status {};
+  struct stat status{};
   std::optional<std::uint64_t> size;
   if (::fstat(fd.get(), &status) == 0 && S_ISREG(status.st_mode)) size = static_cast<std::uint64_t>(status.st_size);
   return std::make_unique<WatchedStream>(input::file_stream(std::move(fd), name), progress, name, size);

@@ -310,6 +310,10 @@ class Loop(RunCase):
         self.assertNotIn("not by this plan", self.iez("plan", "explain", name).stdout)
         self.assertEqual(self.iez("plan", "show", "tol").stdout, self.iez("plan", "show", "told").stdout)
         self.assertEqual(self.iez("app", "show", "to").stdout, self.iez("app", "show", "told").stdout)
+        with tempfile.TemporaryDirectory() as folder:  # beside a program of that name
+            (pathlib.Path(folder) / "told").write_text("no plan", encoding="ascii")
+            beside = run([IEZ, "plan", "show", "told"], env=self.environment, cwd=folder).stdout
+            self.assertEqual(beside, self.iez("plan", "show", "told").stdout)
         diff = json.loads(self.iez("plan", "diff", "told", "--json").stdout)
         self.assertEqual(diff["same"] + len(diff["changes"]), 6)
         plan = self.state / "iez/plans/told.iezplan"
