@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <ranges>
 
 #include <fmt/format.h>
 
@@ -80,8 +81,8 @@ class Line {
   }
 
   const OptionWords* option_named(std::string_view name) const {
-    for (auto level = levels_.rbegin(); level != levels_.rend(); ++level) {
-      for (const OptionWords& option : (*level)->options) {
+    for (const CommandWords* const level : std::views::reverse(levels_)) {
+      for (const OptionWords& option : level->options) {
         if (has_name(option, name)) return &option;
       }
     }
@@ -114,8 +115,8 @@ class Line {
 
   void offer_options(const std::string& current, Completion& answer) const {
     std::vector<std::string_view> seen;
-    for (auto level = levels_.rbegin(); level != levels_.rend(); ++level) {
-      for (const OptionWords& option : (*level)->options) {
+    for (const CommandWords* const level : std::views::reverse(levels_)) {
+      for (const OptionWords& option : level->options) {
         // A short name is as quickly typed as completed, unless there is no other.
         const std::string& name = option.names.front();
         const bool again = !option.repeats && std::ranges::find(given_, name, &GivenOption::name) != given_.end();

@@ -237,6 +237,7 @@ Result<void> print_found(store::Store& store, const Found& found, const PlanExpl
   IEZ_TRY(const runs::GuardAnswer guard, judged(store, found.application));
   const std::string measured = runs::gain_text(guard);
   std::vector<std::string> notes;
+  notes.reserve(details.notes.size());
   for (const std::string& note : details.notes) {
     notes.push_back(note.starts_with(planning::kPromise) ? runs::told_promise(note, guard) : note);
   }
