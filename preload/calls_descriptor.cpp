@@ -54,9 +54,6 @@ bool before_taking(int from, int to) {
   return true;
 }
 
-// A close() that takes longer has waited for what was written: two ticks of the coarse clock.
-constexpr std::int64_t kFlushed = 8'000'000;
-
 // dup2() closes what it replaces.
 void before_replacing(int from, int to) {
   const Descriptor* const replaced = from == to ? nullptr : descriptor_of(to);
@@ -74,7 +71,7 @@ IEZ_INTERPOSE(int, close, (int fd)) {
   const std::int64_t start = file == abi::kNoSlot ? 0 : clock_ns(CLOCK_MONOTONIC_COARSE);
   record_close(fd);
   const int status = next.close(fd);
-  if (file != abi::kNoSlot && clock_ns(CLOCK_MONOTONIC_COARSE) - start > kFlushed) record_written_until_now(file);
+  record_flushed(file, start);
   return status;
 }
 

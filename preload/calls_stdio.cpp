@@ -1,7 +1,8 @@
 // Streams. libc writes and reads their buffers by itself, out of our sight, and much of what fills them is a macro. So the bytes
 // of a stream that fopen() made are counted by how far its position moved, whenever it is about to be moved otherwise: fseek,
 // fflush, fclose, exit, and every MiB of fwrite and fread, so that little is lost when the process is killed. The number of calls
-// is that of full buffers. fprintf, putc and the like cost nothing.
+// is that of full buffers. fprintf, putc and the like cost nothing. Times of writing are those of fwrite; of what others put into
+// the buffer, when it is looked at.
 //
 // The position of the standard streams is shared with other processes. There the bytes are counted that leave the buffer in
 // fwrite, fflush, fclose and at exit, and those that fread gives. What leaves it in between, in a long row of printf, is unseen,
@@ -32,7 +33,8 @@ bool is_standard(FILE* stream) {
   return (stream == stdin || stream == stdout || stream == stderr) && descriptor_of_stream(stream) == nullptr;
 }
 
-void count_stream(Descriptor& descriptor, FILE* stream, std::uint64_t from, std::uint64_t bytes) {
+// `timed`: when these bytes were written is noted already.
+void count_stream(Descriptor& descriptor, FILE* stream, std::uint64_t from, std::uint64_t bytes, bool timed) {
   const std::uint32_t record = record_of(descriptor);
   if (record < kFirstRecord) return;
   auto& file = arena.slot<abi::FileSlot>(record - kFirstRecord);
@@ -51,11 +53,12 @@ void count_stream(Descriptor& descriptor, FILE* stream, std::uint64_t from, std:
   if (writing) raise_to(file.end, from + bytes);
   // The buffer began to fill after the last time that the file was looked at.
   const std::int64_t start = __atomic_load_n(&file.last_ns, __ATOMIC_RELAXED) - arena.since_start(0);
-  if (writing) {
-    touch_write(file, start);
-  } else {
-    touch_read(file, start);
-  }
+  const abi::Times* const times = times_of(file);
+  timed = timed && times != nullptr && __atomic_load_n(&times->last_write_ns, __ATOMIC_RELAXED) != abi::kNoTime;
+  if (writing && !timed) touch_write(file, start);
+  if (!writing) touch_read(file, start);
+  // fsync() and close() of the descriptor wait for these bytes, too.
+  __atomic_fetch_or(&descriptor.flags, writing ? kHasWritten : kHasRead, __ATOMIC_RELAXED);
   __atomic_store_n(&descriptor.position, from + bytes, __ATOMIC_RELAXED);
 }
 
@@ -68,8 +71,9 @@ void check_stream(FILE* stream) {
   if (position < 0) return;
   const auto at = static_cast<std::uint64_t>(position);
   const std::uint64_t from = __atomic_exchange_n(&descriptor->stream_at, at, __ATOMIC_RELAXED);
-  __atomic_store_n(&descriptor->pending, 0, __ATOMIC_RELAXED);
-  if (at > from) count_stream(*descriptor, stream, from, at - from);
+  const std::uint64_t moved = __atomic_exchange_n(&descriptor->pending, 0, __ATOMIC_RELAXED);
+  // Each fwrite was noted when it was made; where there was printf, too, this is the first that is seen of it.
+  if (at > from) count_stream(*descriptor, stream, from, at - from, at - from <= moved);
 }
 
 // After it was moved: from here on.
@@ -165,10 +169,30 @@ FILE* reopen_stream(const char* path, const char* mode, FILE* stream, Call reope
   return reopened;
 }
 
+// Files may be opened long before they are written, one after the other, and closed long after, and the bytes are counted only
+// when the stream is looked at: so the times of fwrite are noted where it is called, before the first and after each. Where
+// printf was first, its bytes are in the buffer, and the file began to be written earlier: then only counting tells.
+void note_first_write(FILE* stream) {
+  const Descriptor* const descriptor = descriptor_of_stream(stream);
+  if (descriptor == nullptr || (__atomic_load_n(&descriptor->flags, __ATOMIC_RELAXED) & kHasWritten) != 0) return;
+  if (__atomic_load_n(&descriptor->pending, __ATOMIC_RELAXED) != 0 || ::__fpending(stream) != 0) return;
+  const std::uint32_t record = record_of(*descriptor);
+  if (record >= kFirstRecord) touch_write(arena.slot<abi::FileSlot>(record - kFirstRecord), 0);
+}
+
+void note_last_write(const Descriptor& descriptor) {
+  const std::uint32_t record = record_of(descriptor);
+  if (record < kFirstRecord) return;
+  auto& file = arena.slot<abi::FileSlot>(record - kFirstRecord);
+  const abi::Times* const times = times_of(file);
+  if (times != nullptr && __atomic_load_n(&times->last_write_ns, __ATOMIC_RELAXED) != abi::kNoTime) touch_write(file, 0);
+}
+
 // Streams of fopen() are looked at now and then. False: the stream is none of those.
-bool note_moved(FILE* stream, std::size_t bytes) {
+bool note_moved(FILE* stream, std::size_t bytes, bool writing) {
   Descriptor* const descriptor = descriptor_of_stream(stream);
   if (descriptor == nullptr) return false;
+  if (writing) note_last_write(*descriptor);
   const std::uint64_t pending = __atomic_load_n(&descriptor->pending, __ATOMIC_RELAXED) + bytes;
   __atomic_store_n(&descriptor->pending, pending, __ATOMIC_RELAXED);
   if (pending >= kCheckEvery) check_stream(stream);
@@ -220,6 +244,7 @@ IEZ_INTERPOSE(FILE*, fdopen, (int fd, const char* mode)) {
 
 IEZ_INTERPOSE(int, fclose, (FILE * stream)) {
   if (IEZ_LIKELY(!active.tracing)) return next.fclose(stream);
+  std::uint32_t file = abi::kNoSlot;
   if (stream != nullptr) {
     check_stream(stream);
     if (const std::size_t waiting = waiting_in(stream); waiting > 0)
@@ -227,20 +252,26 @@ IEZ_INTERPOSE(int, fclose, (FILE * stream)) {
     // The buffer is not written yet, so the file may look smaller than it will be. What is in there has been counted by now.
     const int fd = stream->_fileno;
     Descriptor* const descriptor = descriptor_of(fd);
+    file = written_file(fd);
     if (descriptor != nullptr && record_of(*descriptor) != kUnknown) record_close(fd);
   }
-  return next.fclose(stream);
+  const std::int64_t start = file == abi::kNoSlot ? 0 : clock_ns(CLOCK_MONOTONIC_COARSE);
+  const int status = next.fclose(stream);
+  record_flushed(file, start);
+  return status;
 }
 
-#define IEZ_INTERPOSE_FLUSH(name)                               \
-  IEZ_INTERPOSE(int, name, (FILE * stream)) {                   \
-    if (IEZ_LIKELY(!active.tracing)) return next.name(stream);  \
-    FILE* const standard = stream == nullptr ? stdout : stream; \
-    const std::size_t waiting = waiting_in(standard);           \
-    const int status = next.name(stream);                       \
-    if (waiting > 0) note_left(standard, waiting);              \
-    check_stream(stream);                                       \
-    return status;                                              \
+#define IEZ_INTERPOSE_FLUSH(name)                                                                      \
+  IEZ_INTERPOSE(int, name, (FILE * stream)) {                                                          \
+    if (IEZ_LIKELY(!active.tracing)) return next.name(stream);                                         \
+    FILE* const standard = stream == nullptr ? stdout : stream;                                        \
+    const std::size_t waiting = waiting_in(standard);                                                  \
+    const std::int64_t start = clock_ns(CLOCK_MONOTONIC_COARSE);                                       \
+    const int status = next.name(stream);                                                              \
+    if (waiting > 0) note_left(standard, waiting);                                                     \
+    check_stream(stream);                                                                              \
+    if (descriptor_of_stream(stream) != nullptr) record_flushed(written_file(stream->_fileno), start); \
+    return status;                                                                                     \
   }
 IEZ_INTERPOSE_FLUSH(fflush)
 IEZ_INTERPOSE_FLUSH(fflush_unlocked)
@@ -264,13 +295,14 @@ IEZ_INTERPOSE(void, rewind, (FILE * stream)) {
   if (active.tracing) restart_stream(stream);
 }
 
-#define IEZ_INTERPOSE_FWRITE(name)                                                                          \
-  IEZ_INTERPOSE(std::size_t, name, (const void* from, std::size_t size, std::size_t count, FILE* stream)) { \
-    if (IEZ_LIKELY(!active.tracing)) return next.name(from, size, count, stream);                           \
-    const std::size_t waiting = waiting_in(stream);                                                         \
-    const std::size_t done = next.name(from, size, count, stream);                                          \
-    if (!note_moved(stream, done * size) && is_standard(stream)) note_left(stream, waiting + done * size);  \
-    return done;                                                                                            \
+#define IEZ_INTERPOSE_FWRITE(name)                                                                               \
+  IEZ_INTERPOSE(std::size_t, name, (const void* from, std::size_t size, std::size_t count, FILE* stream)) {      \
+    if (IEZ_LIKELY(!active.tracing)) return next.name(from, size, count, stream);                                \
+    const std::size_t waiting = waiting_in(stream);                                                              \
+    note_first_write(stream);                                                                                    \
+    const std::size_t done = next.name(from, size, count, stream);                                               \
+    if (!note_moved(stream, done * size, true) && is_standard(stream)) note_left(stream, waiting + done * size); \
+    return done;                                                                                                 \
   }
 IEZ_INTERPOSE_FWRITE(fwrite)
 IEZ_INTERPOSE_FWRITE(fwrite_unlocked)
@@ -279,7 +311,7 @@ IEZ_INTERPOSE_FWRITE(fwrite_unlocked)
   IEZ_INTERPOSE(std::size_t, name, parameters) {                                       \
     if (IEZ_LIKELY(!active.tracing)) return next.name arguments;                       \
     const std::size_t done = next.name arguments;                                      \
-    if (!note_moved(stream, done * size) && is_standard(stream)) {                     \
+    if (!note_moved(stream, done * size, false) && is_standard(stream)) {              \
       record_read(stream->_fileno, static_cast<ssize_t>(done * size), kAtPosition, 0); \
     }                                                                                  \
     return done;                                                                       \

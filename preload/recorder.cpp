@@ -215,6 +215,11 @@ void record_written_until_now(std::uint32_t file) {
   touch_write(arena.slot<abi::FileSlot>(file), 0);
 }
 
+void record_flushed(std::uint32_t file, std::int64_t start) {
+  constexpr std::int64_t kFlushed = 8'000'000;  // two ticks of that clock
+  if (file != abi::kNoSlot && clock_ns(CLOCK_MONOTONIC_COARSE) - start > kFlushed) record_written_until_now(file);
+}
+
 void record_all_closed() {
   const ErrnoGuard keep;
   if (!arena.ready() || !arena.in_own_process()) return;

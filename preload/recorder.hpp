@@ -53,6 +53,10 @@ std::uint32_t written_file(int fd);
 // The program has waited until now for what it wrote to the file, in fsync() or close(): that belongs to the writing.
 void record_written_until_now(std::uint32_t file);
 
+// After close(), fclose() or fflush() of that file, which began at `start`, of CLOCK_MONOTONIC_COARSE: one that took long has
+// waited for what was written. kNoSlot: nothing.
+void record_flushed(std::uint32_t file, std::int64_t start);
+
 // Looks at a descriptor of which nothing is known. `moved`: by how much the call that was just made moved its position.
 std::uint32_t adopt(int fd, std::uint64_t moved);
 

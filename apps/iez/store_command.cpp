@@ -105,8 +105,8 @@ ordered_json gain_json(const planning::Comparison& gain) {
 }
 
 std::string gain_cells(const planning::Comparison& gain) {
-  return fmt::format("{:.2f}x ({:.2f} to {:.2f}), {}: {} by default, {} placed", gain.ratio, gain.low, gain.high,
-                     planning::to_string(gain.gain), counted(gain.by_default, "run"), gain.placed);
+  return fmt::format("{}, {}: {} by default, {} placed", runs::ratio_text(gain), planning::to_string(gain.gain),
+                     counted(gain.by_default, "run"), gain.placed);
 }
 
 // Runs by default against placed ones, of the shape that the next run is predicted to have: as it will be judged.
@@ -198,7 +198,8 @@ std::string history_text(const GainHistory& history) {
   if (whole.gain.gain == planning::Gain::unknown) {
     out = nothing_compared_text(whole);
   } else {
-    out = "placed against Lustre's default, rates with 90 % confidence, runs like the next one:\n";
+    out = fmt::format("placed against Lustre's default, rates{}, runs like the next one:\n",
+                      runs::has_range(whole.gain) ? " with 90 % confidence" : "");
     if (whole.writes.gain != planning::Gain::unknown) out += fmt::format("  writing        {}\n", gain_cells(whole.writes));
     if (whole.reads.gain != planning::Gain::unknown) {
       out += fmt::format("  reading        {}\n", gain_cells(whole.reads));

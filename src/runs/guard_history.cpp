@@ -217,6 +217,11 @@ bool is_clear(const planning::Comparison& gain) {
   return gain.gain == planning::Gain::slower || gain.gain == planning::Gain::faster;
 }
 
+// Seems to be slower, but too few runs by default say so.
+bool is_doubted(const planning::Comparison& gain) {
+  return gain.gain == planning::Gain::unclear && gain.ratio < 1 - planning::kAbout && gain.by_default < gain.placed;
+}
+
 // That a plan had layouts for; none: not known any more.
 std::optional<std::uint64_t> files_of(const store::Allocation& plan, const store::Run& run) {
   std::uint64_t files = 0;
@@ -346,8 +351,9 @@ GuardAnswer judge_history(std::span<const store::Run> newest_first, const RunSha
     out.step_back = out.tries_in > 0;
   }
   out.too_short = runs.too_short;
-  out.by_default_once =
-      runs.by_default.empty() && runs.placed.size() >= kAlone && !runs.tried && !often_by_default(newest_first, shape.ranks);
+  const bool none = runs.by_default.empty() && !often_by_default(newest_first, shape.ranks);
+  const bool doubted = runs.since_placed == 0 && is_doubted(out.gain);
+  out.by_default_once = runs.placed.size() >= kAlone && !runs.tried && (none || doubted);
   return out;
 }
 
@@ -373,6 +379,13 @@ std::string told_promise(const std::string& verdict, const GuardAnswer& answer) 
   const std::size_t behind = end + planning::kOfDefault.size();
   return fmt::format("forecast {}, {}{}", verdict.substr(planning::kPromise.size(), behind - planning::kPromise.size()), measured,
                      verdict.substr(behind));
+}
+
+bool has_range(const planning::Comparison& gain) { return gain.by_default > 1 && gain.placed > 1; }
+
+std::string ratio_text(const planning::Comparison& gain) {
+  if (!has_range(gain)) return fmt::format("{:.2f}x", gain.ratio);
+  return fmt::format("{:.2f}x ({:.2f} to {:.2f})", gain.ratio, gain.low, gain.high);
 }
 
 std::string gain_text(const GuardAnswer& answer) {

@@ -16,7 +16,9 @@
 // are under suspicion (planning/target_speeds.hpp) than when the last placed run began, so that the plan is another one, or than
 // when it had ended, so that what slowed it may be mended. That run counts by itself: those placed before the pause are
 // forgotten. A run of another shape - more ranks, other files - has a history of its own, so placing begins anew there; after
-// kAlone placed runs without one by default, the next goes by Lustre's default once, to have something to compare with.
+// kAlone placed runs without one by default, the next goes by Lustre's default once, to have something to compare with. So it
+// does where kAlone placed runs and more seem to be slower by kAbout, not yet beyond noise, and fewer by default say so: one run
+// to compare with leaves much in doubt, and each further placed one may be slow, too.
 //
 // What counts: the newest kOfEach runs of each way, among the newest kLike of the shape, not older than kOldest before the newest
 // run. So what was once fast or slow is forgotten, and is compared anew.
@@ -51,7 +53,7 @@ namespace iez::runs {
 
 inline constexpr std::size_t kRetry = 10;      // runs by default before a plan is tried again
 inline constexpr std::size_t kChanged = 3;     // likewise, after something changed
-inline constexpr std::size_t kAlone = 2;       // placed runs after which one goes by default, if none has
+inline constexpr std::size_t kAlone = 2;       // placed runs after which one goes by default, if none has or they seem slower
 inline constexpr std::size_t kOfEach = 10;     // runs of each way, the newest
 inline constexpr std::size_t kLike = 40;       // runs of one shape, the newest
 inline constexpr std::size_t kLookedAt = 200;  // runs of all shapes, the newest: so many are to be given, if there are
@@ -127,6 +129,13 @@ PhaseGains compare_phases(std::span<const store::Run> newest_first, const RunSha
 // What planning promises of a plan, beside what runs have shown: "forecast 7 % of the default's time, measured 105 % over 4
 // runs". A verdict that promises nothing is given as it is, with what was measured behind it; so is each where nothing was.
 std::string told_promise(const std::string& verdict, const GuardAnswer& answer);
+
+// Whether runs were repeated both ways, so that they show how far their rates scatter. Of one run it is assumed, which is good
+// enough to step back by, and nothing to tell as a confidence.
+bool has_range(const planning::Comparison& gain);
+
+// "1.90x (1.52 to 2.37)", or without the range.
+std::string ratio_text(const planning::Comparison& gain);
 
 // "write 1.90x the default's rate (3 runs each)"; "write as fast as by default (...)"; "write not clear yet (0.62x; ...)"; reads
 // behind it; and both together, where these decide otherwise than writes. Empty: nothing to compare yet.

@@ -74,6 +74,12 @@ TEST(GuardHistory, WhatTheTestCannotTellIsNotClear) {
   EXPECT_EQ(gain_text(judge({run(false, 1), run(true, 1.02)})), "write as fast as by default (0.98x, 1 run each)");
 }
 
+TEST(GuardHistory, OneRunShowsNoConfidence) {
+  EXPECT_EQ(ratio_text(judge({run(false, 50), run(true, 1)}).writes), "50.00x");
+  EXPECT_EQ(ratio_text(judge({run(false, 50), run(true, 1), run(true, 1)}).writes), "50.00x");
+  EXPECT_EQ(ratio_text(judge({run(false, 2), run(false, 2), run(true, 1), run(true, 1)}).writes), "2.00x (1.78 to 2.25)");
+}
+
 // A promise that runs disprove is never told as one: what was measured stands beside it.
 TEST(GuardHistory, WhatIsPromisedAndWhatWasMeasured) {
   const std::string promise = "predicted to take 7 % of the default's time";
@@ -421,6 +427,27 @@ TEST(GuardHistory, SoArePhasesOfReads) {
   EXPECT_NEAR(phases.reads[0].gain.ratio, 1, 1e-9);
   EXPECT_EQ(phases.reads[0].gain.placed, 1U);  // what the first placed run read lay by default
   EXPECT_NEAR(phases.reads[1].gain.ratio, 0.5, 1e-9);
+}
+
+// One run by default says little: where placed ones seem slower, the next goes by default, and a few of both decide.
+TEST(GuardHistory, WhatSeemsSlowerIsComparedAgain) {
+  std::vector<store::Run> history{run(false, 1)};
+  std::size_t placed = 0;
+  for (int i = 0; i < 8 && !judge_ranks(history, 4).step_back; ++i) {
+    const bool by_default = judge_ranks(history, 4).by_default_once;
+    if (!by_default) ++placed;
+    history.push_back(by_default ? run(false, 1.01) : run(true, i % 2 == 0 ? 1.13 : 1.15));
+  }
+  EXPECT_TRUE(judge_ranks(history, 4).step_back);
+  EXPECT_LE(placed, 3U);
+
+  EXPECT_TRUE(judge({run(false, 1), run(true, 1.13), run(true, 1.13)}).by_default_once);
+  EXPECT_FALSE(judge({run(false, 1), run(true, 1.13)}).by_default_once);
+  EXPECT_FALSE(judge({run(false, 1), run(true, 1.03), run(true, 1.03)}).by_default_once);
+  EXPECT_FALSE(judge({run(false, 1), run(true, 0.9), run(true, 0.9)}).by_default_once);
+  // What was done once is not done again before another placed run.
+  EXPECT_FALSE(judge({run(false, 1), run(true, 1.13), run(true, 1.13), run(false, 1)}).by_default_once);
+  EXPECT_FALSE(judge({run(false, 1), run(false, 1), run(true, 1.1), run(true, 1.1)}).by_default_once);
 }
 
 // A file system whose placed runs are k times as slow, seen through noise: within three placed runs iez is back; and where they

@@ -54,6 +54,7 @@ class Guard(run_test.RunCase):
         shown, said = self.shown()
         self.assertTrue(shown["history"]["stepped_back"], shown)
         self.assertIn("stepped back: not placed", said)
+        self.assertNotIn("confidence", said)  # of one run each
         self.assertEqual([run["counts_as"] for run in shown["runs"]], ["placed", "default"])
         told = self.write(small=8)
         self.assertEqual((told["mode"], told["placed"]), ("learn", 0), told)

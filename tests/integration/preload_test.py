@@ -373,6 +373,40 @@ class WhatBecameOfFiles(Case):
         row = self.rows()["out"]
         self.assertTrue(row["first_ns"] <= row["first_write_ns"] <= row["last_write_ns"] <= row["last_ns"])
 
+    STREAMS = ("import ctypes, time\nlibc = ctypes.CDLL(None)\nlibc.fopen.restype = ctypes.c_void_p\n"
+               "def wait():\n    end = time.monotonic() + 0.04\n    while time.monotonic() < end: pass\n"
+               "def write(stream, size):\n    libc.fwrite(b'x' * size, 1, size, stream)\n"
+               "streams = [ctypes.c_void_p(libc.fopen(name, b'wb')) for name in (b'first', b'second')]\n")
+
+    def test_streams_that_wait_for_what_they_wrote(self):
+        # Both are opened first, and then written one after the other: fsync belongs to the writing, the open does not.
+        self.script(self.STREAMS + "for stream in streams:\n    wait()\n    write(stream, 8192)\n    libc.fflush(stream)\n"
+                    "    wait()\n    libc.fsync(libc.fileno(stream))\n    libc.fclose(stream)\n")
+        first, second = (self.rows()[name] for name in ("first", "second"))
+        for row in first, second:
+            self.assertGreater(row["first_write_ns"] - row["first_ns"], 20_000_000)
+            self.assertGreater(row["last_write_ns"] - row["first_write_ns"], 20_000_000)
+        self.assertGreater(second["first_write_ns"] - first["last_write_ns"], 20_000_000)
+
+    def test_streams_that_are_closed_long_after(self):
+        # What they still hold is no more than a rest: the last fwrite was the last write.
+        for size, pieces in ((100, 3), (65536, 40)):
+            with self.subTest(size=size):
+                for path in self.segments():
+                    path.unlink()
+                self.script(self.STREAMS + f"for stream in streams:\n    wait()\n    for i in range({pieces}): write(stream, {size})\n"
+                            "wait()\nfor stream in streams:\n    libc.fclose(stream)\n")
+                first, second = (self.rows()[name] for name in ("first", "second"))
+                self.assertEqual([first["written"], second["written"]], [size * pieces] * 2)
+                self.assertGreater(second["first_write_ns"] - first["last_write_ns"], 20_000_000)
+
+    def test_streams_that_print_first_begin_to_be_written_then(self):
+        self.script(self.STREAMS + "wait()\nfor stream in streams:\n    libc.fputs(b'x', stream)\nwait()\n"
+                    "for stream in streams:\n    write(stream, 8)\n    libc.fclose(stream)\n")
+        row = self.rows()["first"]
+        self.assertEqual(row["written"], 9)
+        self.assertLess(row["first_write_ns"] - row["first_ns"], 20_000_000)
+
     def test_removed(self):
         self.script(
             "for name in 'kept', 'gone', 'again', 'by_rm', 'old', 'first', 'second', 'moved', 'back': put(name)\n"
