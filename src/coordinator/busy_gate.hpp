@@ -8,8 +8,6 @@
 
 #include <string>
 
-#include <fmt/format.h>
-
 namespace iez::coordinator {
 
 struct NodeLoad {
@@ -38,11 +36,6 @@ class BusyGate {
 };
 
 // For people: what keeps a gate of these limits closed, and the setting that decides it.
-inline std::string why_closed(const NodeLoad& load, const NodeLoad& limit) {
-  const bool memory = limit.memory < 1 && load.memory >= BusyGate::kOpens * limit.memory;
-  const bool cpu = limit.cpu < 1 && (!memory || load.cpu >= limit.cpu);
-  return cpu ? fmt::format("CPU {:.0f} % (serve.cpu_limit {})", 100 * load.cpu, limit.cpu)
-             : fmt::format("memory {:.0f} % (serve.memory_limit {})", 100 * load.memory, limit.memory);
-}
+std::string why_closed(const NodeLoad& load, const NodeLoad& limit);
 
 }  // namespace iez::coordinator
