@@ -1084,6 +1084,22 @@ class Adversity(RunCase):
             self.assertRegex(lines[0], "^iez run: nothing was traced: no file (on Lustre|below .+?) was opened; see 'iez inject'$")
             self.assertLessEqual(len(lines[0]), 80)
             self.assertEqual(sum("nothing was traced" in line for line in lines), 1)
+            self.assertNotIn("0 files", "".join(lines), "it was said")
+
+    def test_a_static_program_is_the_cause(self):
+        """It writes where files count, and nobody sees it: its file tells why."""
+        program = self.state / "writer"
+        (self.state / "writer.c").write_text('#include <stdio.h>\nint main(void) { FILE* f = fopen("out", "w"); return fputs("data", f) < 0 || fclose(f); }\n',
+                                             encoding="utf-8")
+        if run(["cc", "-static", "-o", program, self.state / "writer.c"], check=False).returncode != 0:
+            self.skipTest("no static C library here")
+        long = self.state / ("long" * 20)
+        shutil.copy(program, long)
+        for one, cause in ((program, "writer: static program"), (long, "static program")):
+            with self.subTest(program=one.name):
+                lines = self.iez_run([one]).stderr.splitlines()
+                self.assertEqual(lines, [f"iez run: nothing was traced: {cause}; see 'iez inject'"])
+        self.assertEqual((self.place / "out").read_text(encoding="utf-8"), "data")
 
     def test_many_at_once(self):
         command = ["sh", "-c", 'dd if=/dev/zero of=c.$0 bs=64k count=4 status=none']
