@@ -26,7 +26,9 @@ constexpr Duration kShortest = std::chrono::seconds{1};
 constexpr Duration kLongestLease = std::chrono::hours{1};
 constexpr Duration kPatience = std::chrono::seconds{10};  // of --once
 constexpr Duration kGoodbye = std::chrono::milliseconds{500};
-constexpr std::size_t kMostTold = 64;  // problems that are logged, each once
+constexpr Duration kAway = std::chrono::seconds{5};        // of the coordinator, before it is told: a restart takes less
+constexpr Duration kAwayAgain = std::chrono::minutes{10};  // before it is told again
+constexpr std::size_t kMostTold = 64;                      // problems that are logged, each once
 
 Result<std::uint64_t> draw_instance() {
   std::uint64_t number = 0;
@@ -36,12 +38,20 @@ Result<std::uint64_t> draw_instance() {
 
 class Agent {
  public:
-  Agent(telemetry::Sampler& sampler, telemetry::Publisher& publisher, StopSignals& stop, Duration interval, Context& context)
-      : sampler_(sampler), publisher_(publisher), stop_(stop), interval_(interval), context_(context) {}
+  // endpoint: where samples go.
+  Agent(telemetry::Sampler& sampler, telemetry::Publisher& publisher, StopSignals& stop, Duration interval, std::string endpoint,
+        Context& context)
+      : sampler_(sampler),
+        publisher_(publisher),
+        stop_(stop),
+        interval_(interval),
+        endpoint_(text::printable(endpoint)),
+        context_(context) {}
 
   Result<void> run() {
     Duration next = context_.clock.monotonic();
     bool connected = false;
+    tell_away_ = next + kAway;
     while (true) {
       const Duration now = context_.clock.monotonic();
       if (now >= next) {
@@ -49,7 +59,8 @@ class Agent {
         // By the clock, not by the time that reading took; but what was missed, as by a sleeping machine, is not made up for.
         next = std::max(next + interval_now(now), now);
       }
-      IEZ_TRY(auto heard, publisher_.hear(std::max(next - context_.clock.monotonic(), Duration{0}), stop_.fd()));
+      const Duration wake = connected ? next : std::min(next, tell_away_);
+      IEZ_TRY(auto heard, publisher_.hear(std::max(wake - context_.clock.monotonic(), Duration{0}), stop_.fd()));
       if (heard.woken && stop_.came()) break;
       const Duration at = context_.clock.monotonic();
       for (const telemetry::RateRequest& request : heard.requests) {
@@ -57,26 +68,29 @@ class Agent {
       }
       if (publisher_.connected() != connected) {
         connected = publisher_.connected();
-        context_.log.info(connected ? "the coordinator takes samples" : "the coordinator is away: samples are dropped");
+        tell_change(connected, at);
         if (connected && dropped_last_) next = at;  // it knows nothing of us
       }
+      if (!connected && at >= tell_away_) tell_away(at);
     }
     publish(true);
     publisher_.close(kGoodbye);
     return {};
   }
 
-  Result<void> once(const std::string& endpoint) {
+  Result<void> once() {
     const Duration until = context_.clock.monotonic() + kPatience;
     while (!publisher_.connected()) {
       const Duration left = until - context_.clock.monotonic();
-      if (left <= Duration{0}) return fail(Errc::io, fmt::format("{}: nobody takes samples there", text::printable(endpoint)));
+      if (left <= Duration{0}) {
+        return fail(Errc::io, fmt::format("{}: nobody takes samples there: {}", endpoint_, publisher_.why_away()));
+      }
       IEZ_TRY(const auto heard, publisher_.hear(left, stop_.fd()));
       if (heard.woken && stop_.came()) return fail(Errc::io, "stopped before the sample was sent");
     }
     publish(true);
     publisher_.close(kPatience);
-    if (dropped_last_) return fail(Errc::io, fmt::format("{}: the sample was not taken", text::printable(endpoint)));
+    if (dropped_last_) return fail(Errc::io, fmt::format("{}: the sample was not taken", endpoint_));
     return {};
   }
 
@@ -88,6 +102,21 @@ class Agent {
     lease_interval_ = std::max(request.every, kShortest);
     lease_end_ = at + std::min(request.lasting, kLongestLease);
     return true;
+  }
+
+  // What is told as a warning is told to be over likewise; a coordinator that restarts is told of to who asks for more.
+  void tell_change(bool connected, Duration at) {
+    tell_away_ = at + kAway;
+    if (!connected) return context_.log.info("the coordinator is away: samples are dropped");
+    if (!told_away_) return context_.log.info("the coordinator takes samples");
+    context_.log.warning(fmt::format("{}: the coordinator takes samples now", endpoint_));
+    told_away_ = false;
+  }
+
+  void tell_away(Duration at) {
+    context_.log.warning(fmt::format("{}: samples are dropped: {}", endpoint_, publisher_.why_away()));
+    told_away_ = true;
+    tell_away_ = at + kAwayAgain;
   }
 
   void publish(bool last) {
@@ -108,7 +137,10 @@ class Agent {
   telemetry::Publisher& publisher_;
   StopSignals& stop_;
   Duration interval_;
+  std::string endpoint_;
   Context& context_;
+  Duration tell_away_{0};  // when, unless the coordinator comes before
+  bool told_away_ = false;
   Duration lease_interval_{kShortest};
   Duration lease_end_{0};
   Duration last_{0};
@@ -136,7 +168,7 @@ Result<void> run_agent(const AgentOptions& options, Context& context) {
   IEZ_TRY(StopSignals stop, StopSignals::block());
   IEZ_TRY(const auto publisher, telemetry::Publisher::open(endpoints));
   context.log.info("publishing", {{.key = "agent", .value = sampler.name()}, {.key = "to", .value = endpoints.samples}});
-  Agent agent(sampler, *publisher, stop, interval, context);
+  Agent agent(sampler, *publisher, stop, interval, endpoints.samples, context);
   std::unique_ptr<JobSampling> jobs;
   if (const std::string spool = options.jobs_spool.value_or(settings.agent.jobs_spool); !spool.empty() && !options.once) {
     IEZ_TRY(jobs,
@@ -147,7 +179,7 @@ Result<void> run_agent(const AgentOptions& options, Context& context) {
                                 .interval = std::max(options.jobs_interval.value_or(settings.agent.jobs_interval), kShortest)},
                                context));
   }
-  return options.once ? agent.once(endpoints.samples) : agent.run();
+  return options.once ? agent.once() : agent.run();
 }
 
 }  // namespace iez::cli

@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <filesystem>
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <string>
@@ -233,6 +235,23 @@ class Doctor {
     return fmt::format("{}: not for user iez, whom the coordinator runs as", path);
   }
 
+  // The first of these files that this user may not read. Secrets of a service are its own: for an ordinary user that is as it
+  // should be, and what is in them is judged when root or the service's user asks.
+  static std::string not_for_this_user(std::initializer_list<std::string> files) {
+    if (::geteuid() == 0) return "";
+    for (const std::string& file : files) {
+      if (!file.empty() && ::access(file.c_str(), R_OK) != 0 && errno == EACCES) return file;
+    }
+    return "";
+  }
+
+  // Of the files of a service; says so and is true if they are none of this user's business.
+  bool passed_over(const std::string& what, std::initializer_list<std::string> files) {
+    const std::string file = not_for_this_user(files);
+    if (!file.empty()) absent(what, fmt::format("{}: not for this user", file));
+    return !file.empty();
+  }
+
   void judge_file(const std::string& what, const std::string& path, Result<std::string> read, const std::string& remedy) {
     if (!read) return bad(what, read.error().message, remedy);
     if (const std::string why = not_for_the_service(path); !why.empty())
@@ -242,7 +261,7 @@ class Doctor {
 
   void look_at_serving() {
     const auto& serve = settings_.serve;
-    if (!serve.keys.empty()) {
+    if (!serve.keys.empty() && !passed_over("serve keys", {serve.keys, serve.keys + "/coordinator.key"})) {
       const auto read = [&]() -> Result<std::string> {
         IEZ_TRY(const auto pair, telemetry::load_pair(serve.keys, "coordinator"));
         IEZ_TRY(const auto keys, telemetry::list_keys(serve.keys));
@@ -250,7 +269,7 @@ class Doctor {
       };
       judge_file("serve keys", serve.keys, read(), "runuser -u iez -- iez keys init " + serve.keys);
     }
-    if (!serve.tokens_file.empty()) {
+    if (!serve.tokens_file.empty() && !passed_over("serve tokens", {serve.tokens_file})) {
       const auto read = [&]() -> Result<std::string> {
         IEZ_TRY(const auto tokens, http::Tokens::read(serve.tokens_file));
         return fmt::format("{}: {}", serve.tokens_file, counted(tokens.size(), "token"));
@@ -258,6 +277,7 @@ class Doctor {
       judge_file("serve tokens", serve.tokens_file, read(), "make one: iez token USER --tokens " + serve.tokens_file);
     }
     if (serve.certificate.empty() && serve.certificate_key.empty()) return;
+    if (passed_over("serve certificate", {serve.certificate, serve.certificate_key})) return;
     const auto read = [&]() -> Result<std::string> {
       IEZ_CHECK(http::check_pair(serve.certificate, serve.certificate_key));
       IEZ_TRY(const auto info, http::read_certificate(serve.certificate));
@@ -280,10 +300,8 @@ class Doctor {
       IEZ_TRY(const auto own, telemetry::load_pair(keys, "agent"));
       return {};
     };
+    if (passed_over("agent keys", {keys, keys + "/agent.key"})) return;
     if (const auto loaded = read(); !loaded) {
-      // A user need not read what only the agent, root, has to.
-      if (loaded.error().os_errno == EACCES && ::geteuid() != 0)
-        return absent("agent keys", fmt::format("{}: not for this user", keys));
       return bad("agent keys", loaded.error().message,
                  "copy coordinator.pub and agent.key from the coordinator's folder of keys");
     }

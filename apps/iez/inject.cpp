@@ -6,6 +6,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <optional>
 #include <string_view>
@@ -203,6 +204,13 @@ ordered_json to_json(const Judged& judged, const std::string& given, const std::
 }
 
 }  // namespace
+
+std::string why_unseen(const std::string& program) {
+  const auto judged = judge_file(program);
+  if (!judged || judged->report.sight != program::Sight::none) return "";
+  const auto first = std::ranges::find(judged->report.findings, program::Sight::none, &program::Finding::sight);
+  return first == judged->report.findings.end() ? "" : first->what;
+}
 
 Result<void> run_inject(const InjectOptions& options, Context& /*context*/) {
   IEZ_TRY(const Judged judged, judge_file(options.program));

@@ -12,6 +12,10 @@ struct InjectOptions {
   bool json = false;
 };
 
+// "static program": what keeps libiez.so from seeing anything of a program, by its file alone; empty: nothing does, or the file
+// cannot be judged.
+std::string why_unseen(const std::string& program);
+
 [[nodiscard]] Result<void> run_inject(const InjectOptions& options, Context& context);
 
 }  // namespace iez::cli

@@ -18,6 +18,7 @@
 #include "api/http_client.hpp"
 #include "base/text.hpp"
 #include "config/settings.hpp"
+#include "inject.hpp"
 #include "json.hpp"
 #include "plan/plan_reader.hpp"
 #include "preload_library.hpp"
@@ -144,7 +145,7 @@ void tell(const runs::RunReport& report, const std::string& application, const R
   }
   if (options.quiet) return;
   for (const std::string& note : std::span(report.notes).subspan(std::min(said, report.notes.size()))) say(note);
-  if (!report.recorded) return;
+  if (!report.recorded || !report.traced) return;  // why nothing was traced stands among the notes
   const std::string_view way = report.mode != runs::Mode::place ? "traced:" : report.placed > 0 ? "placed:" : "none placed:";
   say(fmt::format("{}: {} {}", application, way, told_files(report)));
   if (!report.gain.empty()) say(report.gain);
@@ -256,6 +257,10 @@ Result<void> run_run(const RunCommandOptions& options, Context& context) {
   run.host = host_name();
   run.command = options.command;
   run.under = options.under;
+  run.why_unseen = [&program = options.command[identity.program]]() -> std::string {
+    const std::string why = why_unseen(program);
+    return why.empty() ? "" : fmt::format("{}: {}", text::printable(fs::path(program).filename().string()), why);
+  };
   run.plan_file = options.plan;
   run.trace_parent = options.trace_folder;
   run.keep_trace = options.keep_trace;

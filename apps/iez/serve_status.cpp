@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,9 +13,11 @@
 #include "api/coordinator_client.hpp"
 #include "base/text.hpp"
 #include "config/settings.hpp"
+#include "coordinator/busy_gate.hpp"
 #include "http/certificate.hpp"
 #include "json.hpp"
 #include "table.hpp"
+#include "wrap.hpp"
 
 namespace iez::cli {
 
@@ -28,6 +31,7 @@ struct Report {
   std::uint64_t files = 0;  // of them
   std::size_t queue = 0;
   bool busy = false;
+  std::string why;  // it is; empty: not known, as of an older coordinator
 };
 
 // Where this node's own coordinator listens. With a certificate, by a name that this is for: by another one it would not be
@@ -82,7 +86,28 @@ Result<Report> ask(api::CoordinatorClient& client, const std::string& url) {
   if (!queue || !busy) return no_sense(url, "/metrics");
   out.queue = static_cast<std::size_t>(*queue);
   out.busy = *busy > 0;
+  const auto cpu = sample_of(metrics, "iez_node_cpu_ratio");
+  const auto memory = sample_of(metrics, "iez_node_memory_ratio");
+  const auto cpu_limit = sample_of(metrics, "iez_gate_cpu_limit_ratio");
+  const auto memory_limit = sample_of(metrics, "iez_gate_memory_limit_ratio");
+  if (out.busy && cpu && memory && cpu_limit && memory_limit) {
+    out.why = coordinator::why_closed({.cpu = *cpu, .memory = *memory}, {.cpu = *cpu_limit, .memory = *memory_limit});
+  }
   return out;
+}
+
+// "lab-OST0003 full, ...": what is behind "OSTs  6 known", in lines of their own; empty: plans use all of them.
+std::string told_unusable(std::span<const api::UnusableOst> osts) {
+  constexpr std::size_t kMost = 16;
+  constexpr std::size_t kIndent = 13;
+  constexpr std::size_t kWidth = 80;
+  if (osts.empty()) return "";
+  std::string list;
+  for (const api::UnusableOst& ost : osts.first(std::min(osts.size(), kMost))) {
+    list += fmt::format("{}{} {}", list.empty() ? "" : ", ", text::printable(ost.name), text::printable(ost.state));
+  }
+  if (osts.size() > kMost) list += fmt::format(", and {} more", osts.size() - kMost);
+  return fmt::format("             {}\n", wrapped("no plan uses " + list, kIndent, kIndent, kWidth));
 }
 
 std::string to_text(const Report& report) {
@@ -91,30 +116,37 @@ std::string to_text(const Report& report) {
   return fmt::format(
       "coordinator  {}\n"
       "agents       {}\n"
-      "OSTs         {}\n"
+      "OSTs         {}\n{}"
       "plans        {} yours to see and not yet written, of {}; {} reserved in all\n"
-      "queue        {}\n",
+      "gate         {}\n"
+      "queue        {} waiting\n",
       text::printable(report.url), agents.empty() ? "none" : agents,
       report.cluster.osts == 0
           ? "none known"
           : fmt::format("{} known, {} of them not heard of for long", report.cluster.osts, report.cluster.stale),
-      report.plans, counted(report.files, "file"), to_string(report.cluster.reserved),
-      report.busy ? fmt::format("{} wait, since this node is busy", counted(report.queue, "request"))
-                  : fmt::format("{} waiting", counted(report.queue, "request")));
+      told_unusable(report.cluster.unusable), report.plans, counted(report.files, "file"), to_string(report.cluster.reserved),
+      !report.busy         ? "open"
+      : report.why.empty() ? "closed: its node is busy; runs plan on their own nodes"
+                           : fmt::format("closed: {}; runs plan on their own nodes", report.why),
+      counted(report.queue, "request"));
 }
 
 std::string to_json(const Report& report) {
   ordered_json agents = ordered_json::object();
   for (const auto& [state, count] : report.agents) agents[state] = count;
+  ordered_json unusable = ordered_json::array();
+  for (const api::UnusableOst& ost : report.cluster.unusable) unusable.push_back({{"name", ost.name}, {"state", ost.state}});
   return to_line({{"url", report.url},
                   {"agents", std::move(agents)},
                   {"osts", report.cluster.osts},
                   {"stale", report.cluster.stale},
+                  {"unusable", std::move(unusable)},
                   {"reserved", report.cluster.reserved.count},
                   {"plans", report.plans},
                   {"files", report.files},
                   {"queue", report.queue},
-                  {"busy", report.busy}});
+                  {"busy", report.busy},
+                  {"why", report.why.empty() ? ordered_json(nullptr) : ordered_json(report.why)}});
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "api/cluster_counts.hpp"
 
 #include <limits>
+#include <utility>
 
 #include "api/json_cursor.hpp"
 
@@ -9,20 +10,29 @@ namespace iez::api {
 namespace {
 
 constexpr std::size_t kMaxKey = 255;
+constexpr std::string_view kUsable = "usable";
 constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
 
 void count_ost(JsonCursor& json, ClusterCounts& counts) {
   ++counts.osts;
+  bool stale = false;
+  UnusableOst ost;
   std::string key;
   for (json.enter_object(); json.next_key(key);) {
     if (key == "stale") {
-      counts.stale += json.flag() ? 1U : 0U;
+      stale = json.flag();
+    } else if (key == "name") {
+      ost.name = json.text(kMaxKey);
+    } else if (key == "state") {
+      ost.state = json.text(kMaxKey);
     } else if (key == "reserved") {
       counts.reserved = Bytes{saturating_add(counts.reserved.count, json.whole(kMost))};
     } else {
       json.skip();
     }
   }
+  counts.stale += stale ? 1U : 0U;
+  if (!stale && !ost.state.empty() && ost.state != kUsable) counts.unusable.push_back(std::move(ost));
 }
 
 void count_file_system(JsonCursor& json, ClusterCounts& counts) {

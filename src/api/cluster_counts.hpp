@@ -11,16 +11,26 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.hpp"
 #include "base/units.hpp"
 
 namespace iez::api {
 
+// An OST that plans keep away from.
+struct UnusableOst {
+  std::string name;
+  std::string state;  // "full"
+
+  friend bool operator==(const UnusableOst&, const UnusableOst&) = default;
+};
+
 struct ClusterCounts {
   std::size_t osts = 0;
-  std::size_t stale = 0;  // of them not heard of for long
-  Bytes reserved;         // on all of them, by plans
+  std::size_t stale = 0;                   // of them not heard of for long
+  Bytes reserved;                          // on all of them, by plans
+  std::vector<UnusableOst> unusable = {};  // of those heard of
 
   friend bool operator==(const ClusterCounts&, const ClusterCounts&) = default;
 };

@@ -23,6 +23,16 @@ TEST(ClusterCounts, OfACluster) {
   EXPECT_EQ(*none, ClusterCounts{});
 }
 
+TEST(ClusterCounts, OstsThatPlansKeepAwayFrom) {
+  const auto counts = count_cluster(
+      R"({"file_systems":[{"osts":[{"name":"a-OST0000","stale":false,"state":"usable"},{"state":"full","name":"a-OST0001"},)"
+      R"({"name":"a-OST0002","stale":true,"state":"inactive"},{"name":"a-OST0003","state":"closed to new objects"}]}]})");
+  ASSERT_TRUE(counts) << counts.error().message;
+  EXPECT_EQ(counts->stale, 1U);
+  EXPECT_EQ(counts->unusable, (std::vector<UnusableOst>{{.name = "a-OST0001", .state = "full"},
+                                                        {.name = "a-OST0003", .state = "closed to new objects"}}));
+}
+
 // Anything may listen where a coordinator is looked for.
 TEST(ClusterCounts, OfAnotherShape) {
   for (const std::string_view text : {"",

@@ -70,7 +70,7 @@ Result<Submitted> CoordinatorClient::begin(std::string_view plan) {
 Result<Submitted> CoordinatorClient::plan(const PlanRequest& request, Duration patience, Clock& clock) {
   const Duration end = clock.monotonic() + patience;
   IEZ_TRY(Submitted now, submit(request));
-  while (!now.answer) {
+  while (!now.answer && !now.ticket.busy) {
     const Duration wait = std::chrono::seconds(now.ticket.retry_after_s);
     const Duration left = end - clock.monotonic();
     if (left <= Duration::zero()) break;

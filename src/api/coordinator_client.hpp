@@ -41,8 +41,8 @@ class CoordinatorClient {
   // As poll(), when the run of the plan begins: it may have been planned anew, by what others move at this moment.
   [[nodiscard]] Result<Submitted> begin(std::string_view plan);
 
-  // submit(), then poll() as often as the coordinator says, until the answer is there or patience is at its end (then the
-  // ticket's id stays valid: poll() later).
+  // submit(), then poll() as often as the coordinator says, until the answer is there, the coordinator says that its node is
+  // busy, or patience is at its end (then the ticket's id stays valid: poll() later).
   [[nodiscard]] Result<Submitted> plan(const PlanRequest& request, Duration patience, Clock& clock);
 
   [[nodiscard]] Result<void> created(std::string_view plan, const CreatedRequest& request);

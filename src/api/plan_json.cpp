@@ -380,7 +380,8 @@ std::string to_json(const Ticket& ticket) {
       .field("plan", ticket.plan)
       .field("state", "queued")
       .field("retry_after_s", ticket.retry_after_s)
-      .field("why", ticket.why);
+      .field("why", ticket.why)
+      .field("busy", ticket.busy);
   return json.end_object().take();
 }
 
@@ -587,6 +588,8 @@ Result<Ticket> parse_ticket(std::string_view text) {
       ticket.retry_after_s = json.whole(kMost);
     } else if (key == "why") {
       ticket.why = json.text(kMaxText);
+    } else if (key == "busy") {
+      ticket.busy = json.flag();
     } else {
       json.skip();
     }

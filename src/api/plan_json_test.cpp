@@ -159,7 +159,7 @@ TEST(PlanJson, SmallMessagesComeBackAsTheyWere) {
   const CreatedRequest created{.all = true, .files = {{0, 0}, {7, 12}}};
   EXPECT_EQ(parse_created_request(to_json(created)).value(), created);
   EXPECT_EQ(parse_created_request(R"({"files": [[4]]})").value(), (CreatedRequest{.files = {{4, 0}}}));
-  const Ticket ticket{.plan = "ab", .retry_after_s = 5, .why = "CPU 91 %"};
+  const Ticket ticket{.plan = "ab", .retry_after_s = 5, .why = "CPU 91 %", .busy = true};
   EXPECT_EQ(parse_ticket(to_json(ticket)).value(), ticket);
   const Problem problem{.status = 409, .type = "urn:iez:no-room", .title = "No room", .detail = "file 'a'"};
   EXPECT_EQ(parse_problem(to_json(problem)).value(), problem);

@@ -136,6 +136,7 @@ struct Ticket {
   std::string plan;
   std::uint64_t retry_after_s = 1;
   std::string why;
+  bool busy = false;  // nothing is planned before others' load is less: no answer comes soon
 
   friend bool operator==(const Ticket&, const Ticket&) = default;
 };

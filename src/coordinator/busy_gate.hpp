@@ -6,6 +6,8 @@
 // Thread safety: none.
 #pragma once
 
+#include <string>
+
 namespace iez::coordinator {
 
 struct NodeLoad {
@@ -32,5 +34,8 @@ class BusyGate {
   NodeLoad limit_;
   bool closed_ = false;
 };
+
+// For people: what keeps a gate of these limits closed, and the setting that decides it.
+std::string why_closed(const NodeLoad& load, const NodeLoad& limit);
 
 }  // namespace iez::coordinator

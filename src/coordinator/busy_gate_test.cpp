@@ -41,5 +41,15 @@ TEST(BusyGate, ALimitOfZeroIsAlwaysReached) {
   EXPECT_TRUE(gate.look({}));
 }
 
+TEST(BusyGate, WhyItIsClosedNamesTheSetting) {
+  EXPECT_EQ(why_closed({.cpu = 0.98, .memory = 0.06}, {.cpu = 0.7, .memory = 0.5}), "CPU 98 % (serve.cpu_limit 0.7)");
+  EXPECT_EQ(why_closed({.cpu = 0.65, .memory = 0.06}, {.cpu = 0.7, .memory = 0.5}), "CPU 65 % (serve.cpu_limit 0.7)")
+      << "it opens below nine tenths of the limit";
+  EXPECT_EQ(why_closed({.cpu = 0.2, .memory = 0.51}, {.cpu = 0.7, .memory = 0.5}), "memory 51 % (serve.memory_limit 0.5)");
+  EXPECT_EQ(why_closed({.cpu = 1, .memory = 0.46}, {.cpu = 1, .memory = 0.5}), "memory 46 % (serve.memory_limit 0.5)")
+      << "a limit of 1 is none";
+  EXPECT_EQ(why_closed({.cpu = 0.9, .memory = 0.6}, {.cpu = 0.7, .memory = 0.5}), "CPU 90 % (serve.cpu_limit 0.7)");
+}
+
 }  // namespace
 }  // namespace iez::coordinator

@@ -83,6 +83,8 @@ std::string metrics_text(const ServiceState& state, std::span<const FileSystemRe
   text.one("iez_gate_closed", "gauge", "1 while this node is too busy to plan", state.busy ? 1 : 0);
   text.one("iez_node_cpu_ratio", "gauge", "Busy share of this node's cores", state.load.cpu);
   text.one("iez_node_memory_ratio", "gauge", "Used share of this node's memory", state.load.memory);
+  text.one("iez_gate_cpu_limit_ratio", "gauge", "Busy share of this node's cores that closes the gate", state.limit.cpu);
+  text.one("iez_gate_memory_limit_ratio", "gauge", "Used share of this node's memory that closes the gate", state.limit.memory);
   text.one("iez_plan_requests_total", "counter", "Requests that were planned", count(counters.planned));
   text.one("iez_planned_files_total", "counter", "Files that were planned", count(counters.planned_files));
   text.one("iez_left_to_default_total", "counter", "Requests without a plan, since Lustre's default is as good",

@@ -202,8 +202,8 @@ std::vector<api::OstWeight> Service::weights_for(const StoredPlan& plan) const {
 
 api::Ticket Service::ticket(std::uint64_t id) const {
   api::Ticket out{.plan = id_text(id), .retry_after_s = kRetryAfter};
-  out.why = busy_ ? fmt::format("the coordinator's node is busy: CPU {:.0f} %, memory {:.0f} %; the request waits with {} others",
-                                100 * load_.cpu, 100 * load_.memory, queue_.size() - told_ - 1)
+  out.busy = busy_;
+  out.why = busy_ ? "busy: " + why_closed(load_, {.cpu = options_.cpu_limit, .memory = options_.memory_limit})
                   : "the request waits for its turn";
   return out;
 }
@@ -469,6 +469,7 @@ ServiceState Service::state() {
           .queue = queue_.size() - told_,
           .busy = busy_,
           .load = load_,
+          .limit = {.cpu = options_.cpu_limit, .memory = options_.memory_limit},
           .counters = counters_};
 }
 

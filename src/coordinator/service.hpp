@@ -68,6 +68,7 @@ struct ServiceState {
   std::uint64_t queue = 0;
   bool busy = false;
   NodeLoad load;
+  NodeLoad limit;  // of the gate
   Counters counters;
 
   // Another number whenever plans that were made before have another revision, or came out of the queue.

@@ -199,6 +199,8 @@ TEST_F(ServiceTest, BusyNodesQueueAndDropNothing) {
     const auto reply = plan(ann_, make_request("app" + std::to_string(i), 4, 1U << 20U, 2));
     ASSERT_TRUE(reply);
     ASSERT_FALSE(reply->answer);
+    EXPECT_TRUE(reply->ticket.busy);
+    EXPECT_EQ(reply->ticket.why, "busy: CPU 90 % (serve.cpu_limit 0.7)");
     EXPECT_GE(reply->ticket.retry_after_s, 1U);
     tickets.push_back(reply->ticket.plan);
   }

@@ -147,7 +147,9 @@ Result<PlanOutcome> ask_coordinator(const RemoteQuestion& question) {
   IEZ_TRY(const api::Submitted submitted, client->plan(request_of(question.wanted), timeout, question.clock));
   if (!submitted.answer) {
     (void)client->expire(submitted.ticket.plan);  // else it would reserve space for a plan that nobody carries out
-    return fail(Errc::io, fmt::format("the coordinator is busy: {}", submitted.ticket.why));
+    // On a terminal, behind who says it and that the plan was made here, the line has 80 columns.
+    if (submitted.ticket.busy) return fail(Errc::io, fmt::format("coordinator {}", submitted.ticket.why));
+    return fail(Errc::io, fmt::format("the coordinator has no plan yet: {}", submitted.ticket.why));
   }
   PlanOutcome outcome{.allocation = std::nullopt, .verdict = submitted.answer->verdict, .gain = submitted.answer->gain};
   if (submitted.answer->plan.empty()) return outcome;

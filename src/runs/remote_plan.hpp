@@ -41,8 +41,9 @@ struct RemoteQuestion {
   Clock& clock;
 };
 
-// As long as the settings wait for the coordinator. One that is too busy to answer in that time is asked to forget it. An outcome
-// without an allocation is an answer, too: Lustre's default is as good.
+// As long as the settings wait for the coordinator; no longer than it takes to hear that its node is busy, since the program
+// waits for this. What is not answered then is asked to be forgotten. An outcome without an allocation is an answer, too:
+// Lustre's default is as good.
 [[nodiscard]] Result<PlanOutcome> ask_coordinator(const RemoteQuestion& question);
 
 // The plan's run begins. Waits for one second at most: has the coordinator planned anew what is not created yet, or does so now,

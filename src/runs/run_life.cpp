@@ -627,9 +627,8 @@ Result<void> RunLife::State::record(const Ending& ending) {
     if (file.created || file.written.count > 0) ++report_.files;
     report_.written += file.written.count;
   }
-  if (gathered_.summary.segments == 0) {
-    note(nothing_traced());
-  }
+  report_.traced = gathered_.summary.segments > 0;
+  if (!report_.traced) note(nothing_traced());
   IEZ_TRY(const auto last, store_->prediction(prediction_));
   if (last && !last->rows.empty() && report_.files > 0) {  // without rows: it is not kept any more, and nothing is judged
     PredictionUse use = use_of(*last, gathered_.files, options_.settings.place.least_file);
@@ -656,6 +655,11 @@ Result<void> RunLife::State::record(const Ending& ending) {
 // One line that a terminal has room for; docs/guide/troubleshooting.md tells the rest.
 std::string RunLife::State::nothing_traced() const {
   constexpr std::size_t kRoom = 71;  // of 80 columns, behind "iez run: "
+  if (const std::string cause = options_.why_unseen ? options_.why_unseen() : ""; !cause.empty()) {
+    std::string line = fmt::format("nothing was traced: {}; see 'iez inject'", cause);
+    if (line.size() <= kRoom) return line;
+    return fmt::format("nothing was traced: {}; see 'iez inject'", text::trim(cause.substr(cause.rfind(':') + 1)));
+  }
   const std::string where = options_.under.empty() ? "on Lustre" : fmt::format("below {}", text::printable(first_of(folders_)));
   std::string line = fmt::format("nothing was traced: no file {} was opened; see 'iez inject'", where);
   return line.size() <= kRoom ? line : "nothing was traced: no file below --under was opened; see 'iez inject'";

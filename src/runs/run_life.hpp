@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -40,6 +41,9 @@ struct RunOptions {
   std::string plan_file;               // in place of the application's own plan
   std::string trace_parent;            // empty: STATE/runs
   std::string keep_trace;              // where the merged run goes, beside the store; empty: nowhere
+  // What keeps a program from being traced, by its file ("NAME: static program"); empty: nothing that can be told from it. Asked
+  // when nothing was traced; may be empty itself.
+  std::function<std::string()> why_unseen;
   std::string host;
   std::uint32_t uid = 0;
   std::uint32_t ranks = 0;            // of this run, as far as its command tells (rank_count.hpp); 0: not known
@@ -66,6 +70,7 @@ struct RunReport {
   std::optional<double> accuracy;  // of sizes, 0 to 100
   std::optional<double> ost_cost;  // the fullest OST over the mean, by what this run wrote to large files
   bool recorded = false;
+  bool traced = false;                // anything at all
   bool given_up = false;              // the plan
   std::string gain;                   // placed runs against those by default, in words; empty: nothing to compare yet
   std::optional<double> write_ratio;  // likewise, of the rates

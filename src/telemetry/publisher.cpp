@@ -1,5 +1,6 @@
 #include "telemetry/publisher.hpp"
 
+#include <netdb.h>
 #include <zmq.h>
 
 #include <algorithm>
@@ -8,7 +9,10 @@
 #include <optional>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/clock.hpp"
+#include "base/text.hpp"
 #include "telemetry/sockets.hpp"
 
 namespace iez::telemetry {
@@ -19,6 +23,28 @@ namespace {
 constexpr Duration kRetry = std::chrono::seconds{2};
 constexpr int kFailures =
     ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH;
+
+// How far the newest attempt to connect came.
+enum class Reached {
+  nobody,
+  somebody,  // and no handshake yet
+  refusal,
+};
+
+// "mds1: Name or service not known", of "tcp://mds1:9851"; empty: it has an address, or needs none.
+std::string name_trouble(std::string_view endpoint) {
+  constexpr std::string_view kTcp = "tcp://";
+  if (!endpoint.starts_with(kTcp)) return "";
+  std::string host(endpoint.substr(kTcp.size(), endpoint.rfind(':') - kTcp.size()));
+  if (host.starts_with('[')) return "";
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const int status = ::getaddrinfo(host.c_str(), nullptr, &hints, &found);
+  if (status != 0) return fmt::format("{}: {}", text::printable(host), ::gai_strerror(status));
+  ::freeaddrinfo(found);
+  return "";
+}
 
 }  // namespace
 
@@ -33,6 +59,7 @@ struct Publisher::Impl {
   std::optional<Duration> retry;
   bool greeted = false;     // the connection stands, with its handshake
   bool subscribed = false;  // whoever is at the other end wants samples; ZeroMQ keeps that while it connects again
+  Reached reached = Reached::nobody;
   Counters counters;
 
   void take_events() {
@@ -40,6 +67,12 @@ struct Publisher::Impl {
       if (event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) {
         ++counters.connections;
         greeted = true;
+        reached = Reached::somebody;
+      } else if (event == ZMQ_EVENT_CONNECTED) {
+        // Who refused before will do so again: until then that is what is known.
+        if (reached == Reached::nobody) reached = Reached::somebody;
+      } else if (event == ZMQ_EVENT_CLOSED) {  // of an attempt that found nobody
+        reached = Reached::nobody;
       } else if (event == ZMQ_EVENT_DISCONNECTED) {
         greeted = false;
       } else {
@@ -51,6 +84,7 @@ struct Publisher::Impl {
 
   void refused() {
     ++counters.handshakes_failed;
+    reached = Reached::refusal;
     if (!retry) retry = clock.monotonic() + kRetry;
   }
 
@@ -104,7 +138,8 @@ Result<std::unique_ptr<Publisher>> Publisher::open(const PublisherOptions& optio
     IEZ_CHECK(be_curve_client(impl->samples, own, coordinator));
     IEZ_CHECK(be_curve_client(impl->requests, own, coordinator));
   }
-  constexpr int kEvents = ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED | kFailures;
+  constexpr int kEvents =
+      ZMQ_EVENT_CONNECTED | ZMQ_EVENT_CLOSED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED | kFailures;
   IEZ_TRY(impl->monitor, monitor_socket(impl->context, impl->samples, "iez-publisher", kEvents));
   IEZ_TRY(impl->requests_monitor, monitor_socket(impl->context, impl->requests, "iez-requests", kFailures));
   IEZ_CHECK(connect_socket(impl->samples, options.samples));
@@ -157,6 +192,18 @@ Result<Publisher::Heard> Publisher::hear(Duration wait, int wake_fd) {
 bool Publisher::connected() const { return impl_->ready(); }
 
 Publisher::Counters Publisher::counters() const { return impl_->counters; }
+
+std::string Publisher::why_away() const {
+  if (impl_->reached == Reached::refusal && impl_->options.keys.empty()) return "who listens there refuses: does it want keys?";
+  if (impl_->reached == Reached::refusal) {
+    return fmt::format("the keys in {} are refused: are coordinator.pub and agent.key of that coordinator?",
+                       text::printable(impl_->options.keys));
+  }
+  if (impl_->greeted) return "who listens there wants no samples";
+  if (impl_->reached == Reached::somebody) return "who listens there does not answer as a coordinator does";
+  const std::string name = name_trouble(impl_->options.samples);
+  return name.empty() ? "nobody answers there" : name;
+}
 
 void Publisher::close(Duration wait) {
   if (!impl_->samples) return;

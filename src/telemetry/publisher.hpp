@@ -56,6 +56,9 @@ class Publisher {
   bool connected() const;  // as of the last hear() or send()
   Counters counters() const;
 
+  // For people, while connected() is false: why, as far as it is known. Looks the host's name up, which may take seconds.
+  std::string why_away() const;
+
   // Gives what was sent `wait` to leave; nothing can be sent afterwards.
   void close(Duration wait);
 

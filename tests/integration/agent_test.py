@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import queue
+import select
 import shutil
 import signal
 import stat
@@ -86,6 +87,11 @@ class AgentCase(folder_case.FolderCase):
         self.addCleanup(self.end, process)
         return process
 
+    def line(self, process):
+        """The next that it says."""
+        self.assertTrue(select.select([process.stderr], [], [], PATIENCE)[0], "it says nothing")
+        return process.stderr.readline()
+
     @staticmethod
     def end(process, how=signal.SIGTERM):
         if process.poll() is None:
@@ -152,7 +158,24 @@ class Samples(AgentCase):
     def test_nobody_there(self):
         result = iez("agent", *self.endpoints, "--once", "--root", CAPTURE, check=False)
         self.assertEqual(result.returncode, 1)
-        self.assertIn("nobody takes samples there", result.stderr)
+        self.assertIn("nobody takes samples there: nobody answers there", result.stderr)
+
+    def test_nobody_there_is_told_once_and_when_it_is_over(self):
+        agent = self.start("--root", CAPTURE, "--name", "a", "--interval", "1s")
+        self.assertIn(f"ipc://{self.folder}/s: samples are dropped: nobody answers there", self.line(agent))
+        self.assertFalse(select.select([agent.stderr], [], [], 7)[0], "it was told")
+        watch = Watch(self)
+        watch.until(lambda p: agents_of(p).get("a", {}).get("samples", 0) >= 1)
+        self.assertIn(f"ipc://{self.folder}/s: the coordinator takes samples now", self.line(agent))
+
+    def test_a_name_that_nobody_has_is_told(self):
+        self.endpoints[1] = "tcp://nosuchhost.invalid:9851"
+        agent = self.start("--root", CAPTURE, "--name", "a", "--keys", self.keys_of_nobody())
+        self.assertRegex(self.line(agent), r"tcp://nosuchhost\.invalid:9851: samples are dropped: nosuchhost\.invalid: \w+")
+
+    def keys_of_nobody(self):
+        iez("keys", "init", "--dir", self.folder / "nobody")
+        return self.folder / "nobody"
 
     def test_bad_parameters_do_not_end_it(self):
         tree = self.folder / "tree"
@@ -229,6 +252,17 @@ class Keys(AgentCase):
         iez("agent", *self.endpoints, "--keys", self.folder / "own", "--name", "mds", "--once", "--root", CAPTURE)
         picture = watch.until(lambda p: p["counters"]["forged"] > 0)
         self.assertEqual(set(agents_of(picture)), {"oss1", "any"})
+
+    def test_refused_keys_are_told(self):
+        strangers = self.folder / "strangers"
+        iez("keys", "init", "--dir", strangers)
+        Watch(self, keys=self.keys)
+        agents = {keys: self.start("--root", CAPTURE, "--name", "a", "--keys", keys)
+                  for keys in (strangers, self.agent_folder("wrong", strangers / "agent.key"))}
+        bare = self.start("--root", CAPTURE, "--name", "bare")
+        for keys, agent in agents.items():
+            self.assertIn(f"the keys in {keys} are refused: are coordinator.pub and agent.key of that coordinator?", self.line(agent))
+        self.assertIn("who listens there refuses: does it want keys?", self.line(bare))
 
     def test_refusals(self):
         key = self.keys / "agent.key"

@@ -166,6 +166,7 @@ class Deploy(unittest.TestCase):
                                 ("3", "toml"), ("3", "sh")])
         self.assertEqual(healthy, 3)
         self.what_is_private()
+        self.what_is_not_for_users()
         self.the_loop()
         self.what_is_wrong_is_told()
 
@@ -182,6 +183,15 @@ class Deploy(unittest.TestCase):
                                  ("oss1", "etc/iez/keys/agent.key", 0o600), ("client1", "home/ann/.config/iez/token", 0o600)):
             with self.subTest(path=path):
                 self.assertEqual((self.base / name / path).stat().st_mode & 0o777, mode)
+
+    def what_is_not_for_users(self):
+        """A user of a node with a service is not told to mend what the service alone may read."""
+        for name, whats in (("mds1", ("serve keys", "serve tokens", "serve certificate")), ("oss1", ("agent keys",))):
+            with self.subTest(name=name):
+                result = self.on(name, "runuser -u ann -- env HOME=/home/ann iez doctor", check=False)
+                self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+                for what in whats:
+                    self.assertRegex(re.sub(r"\n {25}", " ", result.stdout), rf"(?m)^-     {what} .*: not for this user$")
 
     def the_loop(self):
         """ann's runs are planned by the coordinator, which sees that the folder is hers. The lab is /scratch."""

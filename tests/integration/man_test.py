@@ -36,7 +36,7 @@ CONDITIONAL = {"iez-agent": AGENTS,
                "iez-run": {"recorded", "files", "bytes_written", "created", "predicted", "existing", "placed", "refused", "respected", "accuracy", "ost_cost",
                            "gain", "write_ratio", "read_ratio", "given_up", "next_plan", "verdict", "planner", "next_files"},
                "iez-bench": {"cases"}, "iez-collective": {"unasked", "ways"}, "iez-place": {"placed", "phases", "by_default", "phases_bound", "verdict", "gain"},
-               "iez-layout": {"extension_size"}, "iez-serve": {"url", "samples", "requests", "state", "agents", "osts", "stale", "plans", "files", "reserved", "queue", "busy"}, "iez-db": {"store"}, "iez-repro": {"columns"}, "iez": {"time", "level", "message"}}
+               "iez-layout": {"extension_size"}, "iez-serve": {"url", "samples", "requests", "state", "agents", "osts", "stale", "plans", "files", "reserved", "queue", "busy", "unusable", "why"}, "iez-db": {"store"}, "iez-repro": {"columns"}, "iez": {"time", "level", "message"}}
 SECTIONS = ("NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "OUTPUT", "FILES", "EXIT STATUS", "EXAMPLES", "SEE ALSO")
 
 

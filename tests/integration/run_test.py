@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 import unittest
+import urllib.request
 
 from mariadb_server import PROGRAM, start_mariadb
 
@@ -1087,6 +1088,22 @@ class Adversity(RunCase):
             self.assertRegex(lines[0], "^iez run: nothing was traced: no file (on Lustre|below .+?) was opened; see 'iez inject'$")
             self.assertLessEqual(len(lines[0]), 80)
             self.assertEqual(sum("nothing was traced" in line for line in lines), 1)
+            self.assertNotIn("0 files", "".join(lines), "it was said")
+
+    def test_a_static_program_is_the_cause(self):
+        """It writes where files count, and nobody sees it: its file tells why."""
+        program = self.state / "writer"
+        (self.state / "writer.c").write_text('#include <stdio.h>\nint main(void) { FILE* f = fopen("out", "w"); return fputs("data", f) < 0 || fclose(f); }\n',
+                                             encoding="utf-8")
+        if run(["cc", "-static", "-o", program, self.state / "writer.c"], check=False).returncode != 0:
+            self.skipTest("no static C library here")
+        long = self.state / ("long" * 20)
+        shutil.copy(program, long)
+        for one, cause in ((program, "writer: static program"), (long, "static program")):
+            with self.subTest(program=one.name):
+                lines = self.iez_run([one]).stderr.splitlines()
+                self.assertEqual(lines, [f"iez run: nothing was traced: {cause}; see 'iez inject'"])
+        self.assertEqual((self.place / "out").read_text(encoding="utf-8"), "data")
 
     def test_many_at_once(self):
         command = ["sh", "-c", 'dd if=/dev/zero of=c.$0 bs=64k count=4 status=none']
@@ -1116,19 +1133,41 @@ class Mariadb(RunCase):
 
 
 class Coordinator(RunCase):
-    def test_twice(self):
+    def serve(self, *options):
+        """Gives the address of a coordinator of this lab."""
         server = subprocess.Popen([IEZ, "serve", "--listen", "127.0.0.1:0", "--samples", "tcp://127.0.0.1:*", "--requests",
                                    "tcp://127.0.0.1:*", "--state", self.state / "serve", "--json", "--root", self.lab / "params/oss0",
-                                   "--root", self.lab / "params/oss1", "--no-agents", "--cpu-limit", "1", "--memory-limit", "1"],
+                                   "--root", self.lab / "params/oss1", "--no-agents", *options],
                                   env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         self.addCleanup(server.stdout.close)
         self.addCleanup(server.wait, 60)
         self.addCleanup(server.terminate)
-        self.environment["IEZ_COORDINATOR"] = json.loads(server.stdout.readline())["url"]
+        return json.loads(server.stdout.readline())["url"]
+
+    def test_twice(self):
+        self.environment["IEZ_COORDINATOR"] = self.serve("--cpu-limit", "1", "--memory-limit", "1")
         first, second = self.twice("shell", ["sh", "-c", WRITE], [f"out.{i}" for i in range(1, 7)])
-        if any("is busy" in note for note in first["notes"] + second["notes"]):
+        if any("coordinator busy" in note for note in first["notes"] + second["notes"]):
             self.skipTest("this node is too busy for its coordinator")  # it planned by itself, as it should
         self.assertEqual((first["planner"], second["planner"]), (self.environment["IEZ_COORDINATOR"],) * 2, first)
+
+    def test_a_busy_coordinator_keeps_nobody_waiting(self):
+        """Its node's load is of others, and lasts: the run is planned here, at once. A limit of 0 is always reached."""
+        url = self.serve("--cpu-limit", "1", "--memory-limit", "0")
+        end = time.monotonic() + 30
+        while time.monotonic() < end and b"iez_gate_closed 1" not in urllib.request.urlopen(f"{url}/metrics", timeout=30).read():
+            time.sleep(0.1)
+        self.environment["IEZ_COORDINATOR"] = url
+        (self.state / "iez").mkdir(parents=True, exist_ok=True)
+        (self.state / "iez/iez.toml").write_text("[coordinator]\ntimeout = \"60s\"\n", encoding="utf-8")
+        began = time.monotonic()
+        result = self.iez_run(["sh", "-c", WRITE], "--app", "hasty")
+        self.assertLess(time.monotonic() - began, 30, "it waited for the coordinator, for as long as the settings allow")
+        said = [line for line in result.stderr.splitlines() if "busy" in line]
+        self.assertEqual(len(said), 1, result.stderr)
+        self.assertRegex(said[0], r"^iez run: planned on this node: coordinator busy: memory \d+ % \(serve.memory_limit 0\)$")
+        self.assertIn("next run: placed by plan (local)", result.stderr)
+        self.assertIn("iez_queue_requests 0\n", urllib.request.urlopen(f"{url}/metrics", timeout=30).read().decode(), "it is asked to forget it")
 
 
 if __name__ == "__main__":

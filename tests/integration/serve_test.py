@@ -36,8 +36,8 @@ def request_of(application, files=4, size=1 << 20, folder="/nowhere/here", **mor
 class Server:
     """One iez serve, with the parameters of a capture instead of agents."""
 
-    def __init__(self, folder, *options):
-        command = [IEZ, "serve", "--json", "--listen", "127.0.0.1:0", "--no-agents", "--state", str(folder), "--root", str(CAPTURE)]
+    def __init__(self, folder, *options, root=CAPTURE):
+        command = [IEZ, "serve", "--json", "--listen", "127.0.0.1:0", "--no-agents", "--state", str(folder), "--root", str(root)]
         # This machine is busy with other tests: the gate has tests of its own.
         command += [] if "--memory-limit" in options else ["--cpu-limit", "1", "--memory-limit", "1"]
         self.log = open(folder.parent / "serve.log", "ab")
@@ -79,8 +79,8 @@ class Server:
 
 
 class ServeCase(FolderCase):
-    def serve(self, *options):
-        server = Server(self.folder / "state", *options)
+    def serve(self, *options, root=CAPTURE):
+        server = Server(self.folder / "state", *options, root=root)
         self.addCleanup(lambda: server.process.poll() is None and server.end(signal.SIGKILL))
         return server
 
@@ -262,10 +262,23 @@ class PlansTest(ServeCase):
         self.assertRegex(asked.stdout, r"(?m)^agents +none$")
         self.assertRegex(asked.stdout, r"(?m)^OSTs +6 known, 0 of them")
         self.assertRegex(asked.stdout, r"(?m)^plans +1 yours to see and not yet written, of 3 files; 3\.\d+ MB reserved")
-        self.assertRegex(asked.stdout, r"(?m)^queue +0 requests waiting$")
+        self.assertRegex(asked.stdout, r"(?m)^gate +open\nqueue +0 requests waiting$")
+        self.assertNotIn("no plan uses", asked.stdout)
+        self.assertEqual((told["unusable"], told["why"]), ([], None))
         nobody = subprocess.run([IEZ, "serve", "status", "http://127.0.0.1:1"], capture_output=True, text=True, check=False, timeout=WAIT)
         self.assertEqual((nobody.returncode, nobody.stdout), (1, ""))
         self.assertIn("nobody listens there", nobody.stderr)
+
+    def test_status_names_osts_that_no_plan_uses(self):
+        tree = self.folder / "tree"
+        shutil.copytree(CAPTURE, tree, symlinks=True)
+        [closed] = tree.rglob("obdfilter/lustre-OST0003/no_create")
+        closed.write_text("1\n", encoding="ascii")
+        server = self.serve(root=tree)
+        asked = [subprocess.run([IEZ, "serve", "status", server.about["url"], *flags], capture_output=True, text=True, check=True, timeout=WAIT).stdout
+                 for flags in ((), ("--json",))]
+        self.assertRegex(asked[0], r"(?m)^OSTs .*\n             no plan uses lustre-OST0003 closed to new objects$")
+        self.assertEqual(json.loads(asked[1])["unusable"], [{"name": "lustre-OST0003", "state": "closed to new objects"}])
 
     def test_status_asks_by_a_name_of_the_certificate(self):
         """Without a URL: where this node's coordinator listens, by a name that its certificate is for."""
@@ -393,6 +406,10 @@ class GateTest(ServeCase):
         self.assertEqual(headers["Location"], f"/v1/plans/{ticket['plan']}")
         self.assertGreaterEqual(int(headers["Retry-After"]), 1)
         self.assertEqual(server.ask("GET", headers["Location"])[0], 202)
+        self.assertTrue(ticket["busy"])
+        self.assertRegex(ticket["why"], r"^busy: memory \d+ % \(serve.memory_limit 0\)$")
+        asked = subprocess.run([IEZ, "serve", "status", server.about["url"]], capture_output=True, text=True, check=True, timeout=WAIT)
+        self.assertRegex(asked.stdout, r"(?m)^gate +closed: memory \d+ % \(serve.memory_limit 0\); runs plan on their own nodes\nqueue +1 request waiting$")
         self.assertEqual(server.end(signal.SIGKILL), -signal.SIGKILL)
         server = self.serve()
         while (answer := server.ask("GET", headers["Location"]))[0] == 202 and time.monotonic() < end:
