@@ -557,7 +557,7 @@ class Choice(RunCase):
         self.assertEqual(sum(one["files"] for one in reasons), 16)
 
     def test_why_a_lone_file_has_its_stripes(self):
-        lone = ["sh", "-c", "dd if=/dev/zero of=lone bs=1M count=24 status=none"]
+        lone = ["sh", "-c", "dd if=/dev/zero of=lone bs=1M count=120 status=none"]
         self.report(lone, "--app", "lone")
         told = json.loads(self.iez("plan", "explain", self.place / "lone", "--json").stdout)
         self.assertRegex(told["reason"], r"^(all )?\d( of 8)? usable OSTs: it is the only large file of its phase; [\d.]+ MiB on each")
