@@ -188,12 +188,16 @@ void note_last_write(const Descriptor& descriptor) {
   if (times != nullptr && __atomic_load_n(&times->last_write_ns, __ATOMIC_RELAXED) != abi::kNoTime) touch_write(file, 0);
 }
 
+constexpr std::uint64_t kBuffer = 4096;  // of libc, at least
+
 // Streams of fopen() are looked at now and then. False: the stream is none of those.
 bool note_moved(FILE* stream, std::size_t bytes, bool writing) {
   Descriptor* const descriptor = descriptor_of_stream(stream);
   if (descriptor == nullptr) return false;
-  if (writing) note_last_write(*descriptor);
-  const std::uint64_t pending = __atomic_load_n(&descriptor->pending, __ATOMIC_RELAXED) + bytes;
+  const std::uint64_t before = __atomic_load_n(&descriptor->pending, __ATOMIC_RELAXED);
+  const std::uint64_t pending = before + bytes;
+  // A clock takes as long as a tenth of a small fwrite, and libc writes only when its buffer is full.
+  if (writing && before / kBuffer != pending / kBuffer) note_last_write(*descriptor);
   __atomic_store_n(&descriptor->pending, pending, __ATOMIC_RELAXED);
   if (pending >= kCheckEvery) check_stream(stream);
   return true;
