@@ -3,6 +3,8 @@
 #include <limits>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "api/json_cursor.hpp"
 
 namespace iez::api {
@@ -35,18 +37,34 @@ void count_ost(JsonCursor& json, ClusterCounts& counts) {
   if (!stale && !ost.state.empty() && ost.state != kUsable) counts.unusable.push_back(std::move(ost));
 }
 
-void count_file_system(JsonCursor& json, ClusterCounts& counts) {
+// Goes over the objects of the list `name` of an object, whose other members do not matter.
+template <typename Take>
+void each_of(JsonCursor& json, std::string_view name, Take take) {
   bool there = false;
   std::string key;
   for (json.enter_object(); json.next_key(key);) {
-    if (key != "osts") {
+    if (key != name) {
       json.skip();
       continue;
     }
     there = true;
-    for (json.enter_array(); json.next_item();) count_ost(json, counts);
+    for (json.enter_array(); json.next_item();) take();
   }
-  if (!there) json.refuse("there are no 'osts' in it");
+  if (!there) json.refuse(fmt::format("there are no '{}' in it", name));
+}
+
+std::string state_of_agent(JsonCursor& json) {
+  std::string state;
+  std::string key;
+  for (json.enter_object(); json.next_key(key);) {
+    if (key == "state") {
+      state = json.text(kMaxKey);
+    } else {
+      json.skip();
+    }
+  }
+  if (state.empty()) json.refuse("an agent without a state");
+  return state;
 }
 
 }  // namespace
@@ -54,17 +72,7 @@ void count_file_system(JsonCursor& json, ClusterCounts& counts) {
 Result<ClusterCounts> count_cluster(std::string_view text) {
   ClusterCounts counts;
   JsonCursor json(text);
-  bool there = false;
-  std::string key;
-  for (json.enter_object(); json.next_key(key);) {
-    if (key != "file_systems") {
-      json.skip();
-      continue;
-    }
-    there = true;
-    for (json.enter_array(); json.next_item();) count_file_system(json, counts);
-  }
-  if (!there) json.refuse("there are no 'file_systems' in it");
+  each_of(json, "file_systems", [&] { each_of(json, "osts", [&] { count_ost(json, counts); }); });
   IEZ_CHECK(json.finish());
   return counts;
 }
@@ -72,28 +80,10 @@ Result<ClusterCounts> count_cluster(std::string_view text) {
 Result<std::map<std::string, std::size_t>> count_agents(std::string_view text) {
   std::map<std::string, std::size_t> counts;
   JsonCursor json(text);
-  bool there = false;
-  std::string key;
-  for (json.enter_object(); json.next_key(key);) {
-    if (key != "agents") {
-      json.skip();
-      continue;
-    }
-    there = true;
-    for (json.enter_array(); json.next_item();) {
-      std::string state;
-      for (json.enter_object(); json.next_key(key);) {
-        if (key == "state") {
-          state = json.text(kMaxKey);
-        } else {
-          json.skip();
-        }
-      }
-      if (state.empty()) json.refuse("an agent without a state");
-      if (!json.failed()) ++counts[state];
-    }
-  }
-  if (!there) json.refuse("there are no 'agents' in it");
+  each_of(json, "agents", [&] {
+    const std::string state = state_of_agent(json);
+    if (!json.failed()) ++counts[state];
+  });
   IEZ_CHECK(json.finish());
   return counts;
 }

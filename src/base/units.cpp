@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -111,6 +112,17 @@ constexpr std::array<TimeUnit, 12> kTimeUnits{{{"ns", 1},
                                                {"d", 86'400 * kSecond},
                                                {"w", 7 * 86'400 * kSecond}}};
 
+// What would print as a whole step takes the next unit.
+std::string in_units(double value, double step, std::span<const std::string_view> names) {
+  std::size_t unit = 0;
+  while (value >= step - 0.5 && unit + 1 < names.size()) {
+    value /= step;
+    ++unit;
+  }
+  if (unit == 0) return fmt::format("{:.0f} {}", value, names[0]);
+  return fmt::format("{} {}", three_digits(value), names[unit]);
+}
+
 }  // namespace
 
 Result<Bytes> parse_bytes(std::string_view text) {
@@ -147,39 +159,17 @@ Result<Duration> parse_duration(std::string_view text) {
 
 std::string to_string(Bytes size) {
   constexpr std::array<std::string_view, 7> kNames{"B", "kB", "MB", "GB", "TB", "PB", "EB"};
-  if (size.count < 1000) return fmt::format("{} B", size.count);
-  auto value = static_cast<double>(size.count);
-  std::size_t unit = 0;
-  // 999.5 would print as 1000: take the next unit from there on.
-  while (value >= 999.5 && unit + 1 < kNames.size()) {
-    value /= 1000;
-    ++unit;
-  }
-  return fmt::format("{} {}", three_digits(value), kNames[unit]);
+  return in_units(static_cast<double>(size.count), 1000, kNames);
 }
 
 std::string to_binary_string(Bytes size) {
   constexpr std::array<std::string_view, 7> kNames{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-  if (size.count < 1024) return fmt::format("{} B", size.count);
-  auto value = static_cast<double>(size.count);
-  std::size_t unit = 0;
-  while (value >= 1023.5 && unit + 1 < kNames.size()) {
-    value /= 1024;
-    ++unit;
-  }
-  return fmt::format("{} {}", three_digits(value), kNames[unit]);
+  return in_units(static_cast<double>(size.count), 1024, kNames);
 }
 
 std::string to_string(BytesPerSecond rate) {
   constexpr std::array<std::string_view, 7> kNames{"B/s", "kB/s", "MB/s", "GB/s", "TB/s", "PB/s", "EB/s"};
-  double value = rate.value;
-  std::size_t unit = 0;
-  while (value >= 999.5 && unit + 1 < kNames.size()) {
-    value /= 1000;
-    ++unit;
-  }
-  if (unit == 0) return fmt::format("{:.0f} {}", value, kNames[0]);
-  return fmt::format("{} {}", three_digits(value), kNames[unit]);
+  return in_units(rate.value, 1000, kNames);
 }
 
 std::string to_string(Duration duration) {

@@ -15,6 +15,7 @@ std::optional<CachedReads::Range> CachedReads::find(std::int64_t begin, std::int
 
 void CachedReads::add(const Range& range) {
   if (range.begin >= range.end) return;
+  if (const auto known = find(range.begin, range.end); known && known->way == range.way) return;
   std::vector<Range> all;
   const auto append = [&all](const Range& one) {
     if (one.begin >= one.end) return;

@@ -480,32 +480,38 @@ TEST_F(EngineTest, FilesAreAsIfEveryRankHadWrittenByItself) {
   }
 }
 
+// Two ranks that alternate in pieces, with so much of each from its position `begin` on.
+Step alternating(bool write, std::int64_t piece, std::int64_t begin, std::int64_t own) {
+  Step step{.write = write, .salt = 7, .ranks = std::vector<Access>(2)};
+  for (std::size_t rank = 0; rank < 2; ++rank) {
+    const auto offset = static_cast<std::int64_t>(rank) * piece;
+    step.ranks[rank] = {
+        .view = *DataMap::tiled(0, {.loops = {}, .runs = {{.offset = offset, .length = piece}}, .extent = 2 * piece}),
+        .begin = begin,
+        .end = begin + own};
+  }
+  return step;
+}
+
+Scene two_ranks_with_caches() {
+  return {.ranks = 2,
+          .ranks_per_node = 2,
+          .layout = imagined_layout(1 << 20, 2),
+          .windows = {.aggregators = 2, .window_bytes = 1 << 20},
+          .hints = {.mode = Mode::automatic},
+          .compares = true,
+          .caches = true};
+}
+
 // Calls of 8 MiB begin their trial at once. Those that read what was read before are no part of it.
 TEST_F(EngineTest, WhereClientsHaveCachesWhatWasReadIsReadTheSameWayAgain) {
   constexpr std::int64_t kPiece = 32 << 10;
   constexpr std::int64_t kOwn = 4 << 20;
   constexpr int kCalls = 3;
-  const auto step = [](bool write, std::int64_t call) {
-    Step one{.write = write, .salt = 7, .ranks = std::vector<Access>(2)};
-    for (std::size_t rank = 0; rank < 2; ++rank) {
-      const auto offset = static_cast<std::int64_t>(rank) * kPiece;
-      one.ranks[rank].view =
-          *DataMap::tiled(0, {.loops = {}, .runs = {{.offset = offset, .length = kPiece}}, .extent = 2 * kPiece});
-      one.ranks[rank].begin = call * kOwn;
-      one.ranks[rank].end = one.ranks[rank].begin + kOwn;
-    }
-    return one;
-  };
-  Scene scene{.ranks = 2,
-              .ranks_per_node = 2,
-              .layout = imagined_layout(1 << 20, 2),
-              .windows = {.aggregators = 2, .window_bytes = 1 << 20},
-              .hints = {.mode = Mode::automatic},
-              .compares = true,
-              .caches = true};
-  for (int call = 0; call < kCalls; ++call) scene.steps.push_back(step(true, call));
+  Scene scene = two_ranks_with_caches();
+  for (int call = 0; call < kCalls; ++call) scene.steps.push_back(alternating(true, kPiece, call * kOwn, kOwn));
   for (int pass = 0; pass < 3; ++pass) {
-    for (int call = 0; call < kCalls; ++call) scene.steps.push_back(step(false, call));
+    for (int call = 0; call < kCalls; ++call) scene.steps.push_back(alternating(false, kPiece, call * kOwn, kOwn));
   }
   scene.expects = [](const Counters& counters) {
     // Calls that nobody asks about are the MPI's, whatever they read.
@@ -516,25 +522,9 @@ TEST_F(EngineTest, WhereClientsHaveCachesWhatWasReadIsReadTheSameWayAgain) {
 
 // A write that nobody was asked about takes what was read out of caches, too: the next read is on trial like the first.
 TEST_F(EngineTest, WhatWasWrittenWithoutAskingIsNoLongerInCaches) {
-  const auto step = [](bool write, std::int64_t piece, std::int64_t own) {
-    Step one{.write = write, .salt = 7, .ranks = std::vector<Access>(2)};
-    for (std::size_t rank = 0; rank < 2; ++rank) {
-      const auto offset = static_cast<std::int64_t>(rank) * piece;
-      one.ranks[rank].view =
-          *DataMap::tiled(0, {.loops = {}, .runs = {{.offset = offset, .length = piece}}, .extent = 2 * piece});
-      one.ranks[rank].end = own;
-    }
-    return one;
-  };
-  const Step small_write = step(true, 1 << 10, 4 << 10);
-  const Step large_read = step(false, 32 << 10, 4 << 20);
-  Scene scene{.ranks = 2,
-              .ranks_per_node = 2,
-              .layout = imagined_layout(1 << 20, 2),
-              .windows = {.aggregators = 2, .window_bytes = 1 << 20},
-              .hints = {.mode = Mode::automatic},
-              .compares = true,
-              .caches = true};
+  const Step small_write = alternating(true, 1 << 10, 0, 4 << 10);
+  const Step large_read = alternating(false, 32 << 10, 0, 4 << 20);
+  Scene scene = two_ranks_with_caches();
   scene.steps = {small_write, large_read, small_write, large_read};
   scene.expects = [](const Counters& counters) { return counters.unasked == 1 && counters.compared == 3; };
   EXPECT_EQ(play(scene), "");
